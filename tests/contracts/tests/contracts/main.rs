@@ -1,0 +1,1 @@
+//! The same suite over every implementation of a port, and over every fake.

@@ -1,0 +1,4 @@
+//! One fake world for tests, the demo and the benchmark.
+
+pub mod clock;
+pub mod exchange;
