@@ -1,0 +1,53 @@
+//! The AWS SDK's shared settings: one HTTP client for every service, bounded in time.
+//!
+//! The SDK itself has no read or operation timeout and retries three times; a function that waits for ever is killed by
+//! Lambda with its work half marked, so every call is bounded here.
+
+use std::time::Duration;
+
+use aws_config::{BehaviorVersion, SdkConfig};
+use aws_smithy_http_client::{Builder, tls};
+use aws_smithy_types::retry::RetryConfig;
+use aws_smithy_types::timeout::TimeoutConfig;
+
+/// How patient the SDK is.
+#[derive(Debug, Clone, Copy)]
+pub struct Patience {
+    pub attempts_max: u32,
+    pub first_backoff_ms: u64,
+    pub attempt_timeout_ms: u64,
+    pub operation_timeout_ms: u64,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self { attempts_max: 3, first_backoff_ms: 50, attempt_timeout_ms: 3_000, operation_timeout_ms: 7_000 }
+    }
+}
+
+/// Reads region, credentials and endpoint from the environment (`AWS_REGION`, `AWS_ENDPOINT_URL`, …), as the SDK does.
+pub async fn from_environment(patience: Patience) -> SdkConfig {
+    aws_config::defaults(BehaviorVersion::latest())
+        .http_client(Builder::new().tls_provider(tls::Provider::Rustls(tls::rustls_provider::CryptoMode::Ring)).build_https())
+        .retry_config(retries(patience))
+        .timeout_config(timeouts(patience))
+        .load()
+        .await
+}
+
+/// Retries of one call; each is a new attempt with its own timeout.
+#[must_use]
+pub fn retries(patience: Patience) -> RetryConfig {
+    RetryConfig::standard()
+        .with_max_attempts(patience.attempts_max)
+        .with_initial_backoff(Duration::from_millis(patience.first_backoff_ms))
+}
+
+#[must_use]
+pub fn timeouts(patience: Patience) -> TimeoutConfig {
+    TimeoutConfig::builder()
+        .connect_timeout(Duration::from_millis(patience.attempt_timeout_ms.min(2_000)))
+        .operation_attempt_timeout(Duration::from_millis(patience.attempt_timeout_ms))
+        .operation_timeout(Duration::from_millis(patience.operation_timeout_ms))
+        .build()
+}

@@ -1,0 +1,152 @@
+//! Every bound of Docket, in one place, with the relations between them.
+//!
+//! A bound that must hold against another is asserted here at compile time; those that a setting may change are
+//! checked once at start by [`Timing::checked`]. Units are in the names.
+
+/// Longest summary after cleaning, in UTF-16 code units: Telegram counts a message's 4096 in them, and the card
+/// needs room for its own words.
+pub const SUMMARY_UTF16_UNITS_MAX: usize = 3_000;
+/// Longest message Docket sends, in UTF-16 code units (Bot API: 4096 after entity parsing).
+pub const MESSAGE_UTF16_UNITS_MAX: usize = 4_096;
+/// Longest contact kept, in characters.
+pub const CONTACT_CHARS_MAX: usize = 128;
+/// Longest label of a request type, in characters.
+pub const TYPE_LABEL_CHARS_MAX: usize = 64;
+/// Longest id of a request type, in bytes; it must fit a button beside the draft's id.
+pub const TYPE_ID_BYTES_MAX: usize = 24;
+/// Longest button datum (Bot API: 1 to 64 bytes).
+pub const BUTTON_BYTES_MAX: usize = 64;
+/// Longest text that `answerCallbackQuery` shows (Bot API: 200 characters).
+pub const CALLBACK_TEXT_CHARS_MAX: usize = 200;
+/// Largest cell Google takes, in characters.
+pub const CELL_CHARS_MAX: usize = 50_000;
+/// How long an untouched draft lives.
+pub const DRAFT_SECONDS: u64 = 24 * 3_600;
+/// How long a conversation is remembered after its draft ended.
+pub const CONVERSATION_SECONDS: u64 = 30 * 24 * 3_600;
+
+/// Rows in one append at most: a burst of 1,000 fits in five requests.
+pub const ROWS_PER_APPEND_MAX: usize = 200;
+/// Bytes of rows in one append at most; Google recommends about 2 MB a request.
+pub const BYTES_PER_APPEND_MAX: usize = 1_500_000;
+/// References looked up by one read at most.
+pub const REFERENCES_PER_LOOKUP_MAX: usize = 100;
+/// Records due that one sweep rings for at most, for each step.
+pub const RINGS_PER_SWEEP_MAX: usize = 500;
+/// Conditional updates in flight at once in one invocation.
+pub const UPDATES_AT_ONCE: usize = 16;
+/// Times one record may be tried (definitely not applied each time) before a person looks: with the pauses below,
+/// about a day.
+pub const WRITE_TRIES_MAX: u32 = 100;
+/// First pause after a try that did not leave, doubling up to the longest.
+pub const RETRY_PAUSE_SECONDS: u64 = 10;
+pub const RETRY_PAUSE_SECONDS_MAX: u64 = 900;
+/// Pause after a refusal that concerns the whole sheet, or the whole bot.
+pub const HALT_PAUSE_SECONDS: u64 = 60;
+/// Shortest pause after Sheets answers 429: its quotas are counted by the minute, and it sends no Retry-After.
+pub const BUSY_PAUSE_SECONDS: u64 = 60;
+/// Jitter added to a busy pause at most.
+pub const BUSY_JITTER_SECONDS: u64 = 30;
+/// Pause after a read-back that taught nothing.
+pub const UNREADABLE_PAUSE_SECONDS: u64 = 60;
+/// After so long without a readable sheet, an uncertain write is a person's.
+pub const UNREADABLE_SECONDS_MAX: u64 = 24 * 3_600;
+/// Google may work on an accepted request for so long after the client gave up.
+pub const GOOGLE_PROCESSING_SECONDS_MAX: u64 = 180;
+/// Lookups come due at these shares of the settle time after the attempt.
+pub const LOOKUP_PERCENTS: [u64; 3] = [20, 60, 120];
+
+/// Pause between two messages to one chat (Bot API: about one a second).
+pub const CHAT_PAUSE_MS: u64 = 1_000;
+/// Pause between any two messages of one process (Bot API: about 30 a second in all).
+pub const SEND_PAUSE_MS: u64 = 50;
+
+/// Entries of `history` kept: the first ones, and the newest.
+pub const HISTORY_FIRST: usize = 10;
+pub const HISTORY_MAX: usize = 60;
+/// Conflicting contents kept under one reference.
+pub const CONFLICTS_MAX: usize = 10;
+
+/// Defaults of the settings that change timing.
+pub const SETTLE_SECONDS: u64 = 300;
+pub const APPEND_TIMEOUT_MS: u64 = 25_000;
+pub const SEND_TIMEOUT_MS: u64 = 15_000;
+pub const LEASE_SECONDS: u64 = 120;
+pub const RETENTION_DAYS: u64 = 365;
+/// Time that must remain after an outward call to mark its outcome.
+pub const MARKING_MS: u64 = 5_000;
+/// What the template gives each function, and what its queue hides a message for.
+pub const FUNCTION_TIMEOUT_SECONDS: u64 = 90;
+pub const VISIBILITY_SECONDS: u64 = 6 * FUNCTION_TIMEOUT_SECONDS;
+pub const RECEIVES_MAX: u32 = 10;
+
+const _: () = assert!(APPEND_TIMEOUT_MS + MARKING_MS < FUNCTION_TIMEOUT_SECONDS * 1_000);
+const _: () = assert!(SEND_TIMEOUT_MS + MARKING_MS < FUNCTION_TIMEOUT_SECONDS * 1_000);
+const _: () = assert!(FUNCTION_TIMEOUT_SECONDS < LEASE_SECONDS);
+const _: () = assert!(VISIBILITY_SECONDS >= 6 * FUNCTION_TIMEOUT_SECONDS && RECEIVES_MAX >= 5);
+const _: () = assert!(SETTLE_SECONDS > GOOGLE_PROCESSING_SECONDS_MAX);
+const _: () = assert!(LOOKUP_PERCENTS[2] >= 100);
+// A summary at its longest (three bytes a UTF-16 unit) never fills a cell, nor a message with its own words.
+const _: () = assert!(SUMMARY_UTF16_UNITS_MAX < CELL_CHARS_MAX);
+const _: () = assert!(SUMMARY_UTF16_UNITS_MAX + 1_000 < MESSAGE_UTF16_UNITS_MAX);
+
+/// The timings that settings may change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timing {
+    pub append_timeout_ms: u64,
+    pub send_timeout_ms: u64,
+    pub lease_seconds: u64,
+    pub settle_seconds: u64,
+}
+
+impl Default for Timing {
+    fn default() -> Self {
+        Self {
+            append_timeout_ms: APPEND_TIMEOUT_MS,
+            send_timeout_ms: SEND_TIMEOUT_MS,
+            lease_seconds: LEASE_SECONDS,
+            settle_seconds: SETTLE_SECONDS,
+        }
+    }
+}
+
+/// A relation between settings that does not hold; the text is for whoever set them.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct TimingError(String);
+
+impl Timing {
+    /// Refuses timings whose relations would let a lease end while its request is still under way.
+    ///
+    /// `imitated` says that the sheet is a fake on this machine: only then may the settle time be shorter than
+    /// Google's own processing time.
+    pub fn checked(self, imitated: bool) -> Result<Self, TimingError> {
+        for (name, value) in
+            [("APPEND_TIMEOUT_MS", self.append_timeout_ms), ("SEND_TIMEOUT_MS", self.send_timeout_ms)]
+        {
+            if value < 100 {
+                return Err(TimingError(format!("{name} must be at least 100 ms")));
+            }
+            if value + MARKING_MS >= self.lease_seconds * 1_000 {
+                return Err(TimingError(format!(
+                    "{name} ({value} ms) and {MARKING_MS} ms to mark the outcome must be less than LEASE_SECONDS \
+                     ({} s)",
+                    self.lease_seconds
+                )));
+            }
+        }
+        if self.lease_seconds > 3_600 {
+            return Err(TimingError("LEASE_SECONDS must be at most 3600".into()));
+        }
+        if self.settle_seconds == 0 || self.settle_seconds > 86_400 {
+            return Err(TimingError("SETTLE_SECONDS must be between 1 and 86400".into()));
+        }
+        if self.settle_seconds <= GOOGLE_PROCESSING_SECONDS_MAX && !imitated {
+            return Err(TimingError(format!(
+                "SETTLE_SECONDS must be more than {GOOGLE_PROCESSING_SECONDS_MAX}: Google may still apply a request \
+                 that long after it timed out"
+            )));
+        }
+        Ok(self)
+    }
+}

@@ -1,0 +1,45 @@
+//! Google's JSON error body, as far as a decision needs it.
+
+use serde::Deserialize;
+
+#[derive(Debug, Deserialize)]
+struct Envelope {
+    error: GoogleError,
+}
+
+/// `{"error":{"code","message","status","errors"?:[{"reason"}],"details"?}}`.
+#[derive(Debug, Deserialize)]
+pub(super) struct GoogleError {
+    #[serde(default)]
+    pub(super) message: String,
+    #[serde(default)]
+    errors: Vec<Reason>,
+    #[serde(default)]
+    details: Vec<Reason>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Reason {
+    #[serde(default)]
+    reason: String,
+}
+
+impl GoogleError {
+    /// None when the body is anything else, as a proxy's or a front's page is.
+    pub(super) fn parse(body: &[u8]) -> Option<Self> {
+        serde_json::from_slice::<Envelope>(body).ok().map(|envelope| envelope.error)
+    }
+
+    pub(super) fn is_rate_limit(&self) -> bool {
+        self.errors.iter().chain(&self.details).any(|entry| {
+            matches!(
+                entry.reason.as_str(),
+                "userRateLimitExceeded" | "rateLimitExceeded" | "quotaExceeded" | "RATE_LIMIT_EXCEEDED"
+            )
+        })
+    }
+
+    pub(super) fn says(&self, words: &str) -> bool {
+        self.message.to_lowercase().contains(&words.to_lowercase())
+    }
+}

@@ -1,0 +1,117 @@
+//! Everything Docket can say to a customer, as values: which sentence, which buttons, and where it appears.
+//!
+//! No reply has a `parse_mode`: a customer's words are never markup. A reply is bounded to what Telegram takes.
+
+use crate::catalog::{Catalog, fill};
+use crate::limits::MESSAGE_UTF16_UNITS_MAX;
+use crate::reference::Reference;
+use crate::status::{Record, WriteState};
+use crate::submission::ChatId;
+
+/// One inline button: its words, and the datum that comes back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Button {
+    pub text: String,
+    /// 1 to 64 bytes.
+    pub data: String,
+}
+
+/// One answer to an update: at most one Bot API method.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reply {
+    /// A new message.
+    Message { chat_id: ChatId, text: String, buttons: Vec<Vec<Button>> },
+    /// The message that carried the pressed button says something else now, and its buttons are gone.
+    Edited { chat_id: ChatId, message_id: i64, text: String },
+    /// A notice over the chat, for a button that does nothing.
+    Notice { callback_id: String, text: String },
+    /// Nothing to say.
+    Silence,
+}
+
+impl Reply {
+    #[must_use]
+    pub fn message(chat_id: ChatId, text: impl Into<String>) -> Self {
+        Self::Message { chat_id, text: bounded(text.into()), buttons: Vec::new() }
+    }
+}
+
+/// The card's text: what it shows is what Confirm records. Only its picture of the text may be shortened, visibly.
+#[must_use]
+pub fn card_text(catalog: &Catalog, request_type: &str, summary: &str, above: Option<&str>) -> String {
+    let sentences = &catalog.sentences;
+    let around = fill(&sentences.card, &[("type", request_type), ("summary", "")]);
+    let above = above.map(|line| format!("{line}\n\n")).unwrap_or_default();
+    let room = MESSAGE_UTF16_UNITS_MAX.saturating_sub(units(&around) + units(&above));
+    let shown = shortened(summary, room, &sentences.card_shortened);
+    format!("{above}{}", fill(&sentences.card, &[("type", request_type), ("summary", &shown)]))
+}
+
+/// The acknowledgement's text.
+#[must_use]
+pub fn recorded(catalog: &Catalog, reference: &Reference) -> String {
+    fill(&catalog.sentences.recorded, &[("reference", reference.as_str())])
+}
+
+/// How one enquiry stands, in a sentence that claims no more than is known.
+#[must_use]
+pub fn status(catalog: &Catalog, record: &Record) -> String {
+    let sentences = &catalog.sentences;
+    let sentence = match record.write.state {
+        WriteState::Pending { .. } => &sentences.status_waiting,
+        WriteState::Attempting { .. } | WriteState::Uncertain { .. } => &sentences.status_checking,
+        WriteState::Confirmed { .. } => &sentences.status_recorded,
+        WriteState::Abandoned => &sentences.status_closed,
+    };
+    fill(sentence, &[("reference", record.submission.reference.as_str())])
+}
+
+fn units(text: &str) -> usize {
+    text.encode_utf16().count()
+}
+
+fn bounded(text: String) -> String {
+    if units(&text) <= MESSAGE_UTF16_UNITS_MAX { text } else { shortened(&text, MESSAGE_UTF16_UNITS_MAX, "[…]") }
+}
+
+/// `text` in at most `room` UTF-16 units, cut between characters, with `mark` at the cut.
+fn shortened(text: &str, room: usize, mark: &str) -> String {
+    if units(text) <= room {
+        return text.to_owned();
+    }
+    let mut left = room.saturating_sub(units(mark) + 1);
+    let kept: String = text
+        .chars()
+        .take_while(|c| {
+            let fits = c.len_utf16() <= left;
+            left = left.saturating_sub(c.len_utf16());
+            fits
+        })
+        .collect();
+    // Not between the parts of one picture: a joiner or a variation selector at the end would leave half a family.
+    let kept = kept.trim_end_matches(['\u{200d}', '\u{fe0f}']);
+    format!("{kept}\n{mark}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_text_fits_a_card_and_a_cut_is_visible_and_between_characters() {
+        let catalog = Catalog::default();
+        for text in [
+            "😀".repeat(2_048),
+            "a".repeat(4_096),
+            format!("{}{}", "é".repeat(4_000), "😀".repeat(96)),
+            "👨‍👩‍👧‍👦".repeat(400),
+        ] {
+            let card = card_text(&catalog, "A quote", &text, Some("above"));
+            assert!(units(&card) <= MESSAGE_UTF16_UNITS_MAX, "{}", units(&card));
+            assert!(card.contains(&catalog.sentences.card_shortened));
+            assert!(card.starts_with("above"));
+        }
+        let whole = card_text(&catalog, "A quote", "short {reference}", None);
+        assert!(whole.contains("short {reference}") && !whole.contains(&catalog.sentences.card_shortened));
+    }
+}

@@ -1,0 +1,127 @@
+//! One submission as a row of the sheet: six strings, none ever empty.
+//!
+//! An empty last cell is one way in which Google's table detection drifts to the right, and a number or a date in place
+//! of a string is one way in which a read-back no longer equals what was written.
+
+use serde_json::Value;
+
+use crate::status::Finding;
+use crate::submission::Submission;
+
+/// The header that row 1 must hold, columns A to F.
+pub const HEADER: [&str; 6] = ["reference", "confirmed_at", "request_type", "summary", "contact", "chat_id"];
+
+/// Columns A to F of one submission, in the header's order.
+#[derive(Clone, PartialEq, Eq, serde::Serialize)]
+#[serde(transparent)]
+pub struct Row([String; 6]);
+
+impl std::fmt::Debug for Row {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Row({})", self.0[0])
+    }
+}
+
+impl Row {
+    #[must_use]
+    pub fn of(submission: &Submission) -> Self {
+        Self([
+            submission.reference.to_string(),
+            submission.confirmed_at.to_string(),
+            submission.request_type.clone(),
+            submission.summary.as_str().to_owned(),
+            submission.contact.as_str().to_owned(),
+            submission.chat_id.to_string(),
+        ])
+    }
+
+    #[must_use]
+    pub fn cells(&self) -> &[String; 6] {
+        &self.0
+    }
+
+    /// Bytes of its cells.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.0.iter().map(String::len).sum()
+    }
+
+    /// Whether cells read from the sheet say the same. Trailing cells may be missing (the API trims them); newline style
+    /// and trailing blanks do not count; a cell that is no string is another content.
+    #[must_use]
+    pub fn equals(&self, read: &[Value]) -> bool {
+        let padded = read.iter().chain(std::iter::repeat(&Value::Null));
+        self.0.iter().zip(padded).all(|(ours, theirs)| match theirs {
+            Value::String(text) => same_text(ours, text),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => false,
+        })
+    }
+}
+
+/// Whether a cell of the reference column holds `reference`.
+#[must_use]
+pub fn cell_is_reference(cell: &Value, reference: &str) -> bool {
+    cell.as_str().is_some_and(|text| text.trim() == reference)
+}
+
+/// What the rows that carry a reference mean for the submission that should have one of them.
+///
+/// `hits` are all rows whose first cell is this reference, each with its A1 range.
+#[must_use]
+pub fn judge(row: &Row, hits: &[(String, Vec<Value>)]) -> Finding {
+    match hits {
+        [] => Finding::None,
+        [(range, cells)] if row.equals(cells) => Finding::OneEqual { range: range.clone() },
+        [(range, _)] => Finding::OneDiffers { range: range.clone() },
+        several => Finding::Several { rows: several.len() },
+    }
+}
+
+fn same_text(ours: &str, theirs: &str) -> bool {
+    let lines = |text: &str| -> Vec<String> {
+        text.replace("\r\n", "\n").replace('\r', "\n").trim_end().split('\n').map(|l| l.trim_end().to_owned()).collect()
+    };
+    ours == theirs || lines(ours) == lines(theirs)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn row() -> Row {
+        Row(["DK-1111-2222-3333", "2026-03-01T09:15:00Z", "Quote", "l1\nl2", "Ann", "-1002000000001"].map(String::from))
+    }
+
+    #[test]
+    fn line_ends_and_trailing_blanks_do_not_make_a_difference() {
+        let read = json!(["DK-1111-2222-3333", "2026-03-01T09:15:00Z ", "Quote", "l1 \r\nl2\n", "Ann", "-1002000000001"]);
+        assert!(row().equals(read.as_array().expect("an array")));
+    }
+
+    #[test]
+    fn any_other_difference_counts_in_every_column() {
+        for column in 0..6 {
+            for other in [json!("x"), json!(""), json!(null), json!(7), json!(true)] {
+                let mut read: Vec<Value> = row().cells().iter().map(|cell| json!(cell)).collect();
+                read[column] = other.clone();
+                assert!(!row().equals(&read), "column {column} {other}");
+            }
+            let short: Vec<Value> = row().cells()[..column].iter().map(|cell| json!(cell)).collect();
+            assert!(!row().equals(&short));
+        }
+    }
+
+    #[test]
+    fn one_equal_row_confirms_and_everything_else_does_not() {
+        let equal: Vec<Value> = row().cells().iter().map(|cell| json!(cell)).collect();
+        let mut other = equal.clone();
+        other[3] = json!("changed");
+        let hit = |cells: &Vec<Value>| ("Intake!A2:F2".to_owned(), cells.clone());
+        assert_eq!(judge(&row(), &[hit(&equal)]), Finding::OneEqual { range: "Intake!A2:F2".into() });
+        assert_eq!(judge(&row(), &[hit(&other)]), Finding::OneDiffers { range: "Intake!A2:F2".into() });
+        assert_eq!(judge(&row(), &[hit(&equal), hit(&equal)]), Finding::Several { rows: 2 });
+        assert_eq!(judge(&row(), &[]), Finding::None);
+    }
+}
