@@ -122,7 +122,8 @@ impl EventSource {
     }
 
     /// Takes what is visible, calls the function with it if there is anything, and treats the messages as the
-    /// answer says. Dropping the future in the middle leaves them in flight, as a crash of the poller would.
+    /// answer says. Dropping the future while the function runs leaves them in flight, as a crash of the poller
+    /// would; before that it may lose messages on their way out of the engine.
     pub async fn poll<D, F>(&mut self, deliver: D) -> Polled
     where
         D: FnOnce(Value) -> F,

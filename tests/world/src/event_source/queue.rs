@@ -77,7 +77,8 @@ impl Queue {
     /// Receives the next batch: hides its messages and counts the receive.
     pub(super) fn receive(&mut self, now_ms: i64) -> Vec<Receipt> {
         let mut batch = self.visible(now_ms);
-        if std::mem::take(&mut self.reverse) {
+        // Kept for later if there is nothing to reverse yet.
+        if !batch.is_empty() && std::mem::take(&mut self.reverse) {
             batch.reverse();
         }
         batch.truncate(self.batch_size);

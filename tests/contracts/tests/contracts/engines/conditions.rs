@@ -11,18 +11,20 @@ use super::{get, number, put, tables, text};
 
 /// The old item that a refused put carries.
 fn refused_put<R: std::fmt::Debug>(result: Result<R, SdkError<PutItemError>>) -> Option<Item> {
-    match result.unwrap_err().into_service_error() {
-        PutItemError::ConditionalCheckFailedException(refusal) => refusal.item,
-        other => panic!("refused for another reason: {other:?}"),
-    }
+    let error = result.unwrap_err().into_service_error();
+    let PutItemError::ConditionalCheckFailedException(refusal) = error else {
+        panic!("refused for another reason: {error:?}");
+    };
+    refusal.item
 }
 
 /// The old item that a refused update carries.
 fn refused_update<R: std::fmt::Debug>(result: Result<R, SdkError<UpdateItemError>>) -> Option<Item> {
-    match result.unwrap_err().into_service_error() {
-        UpdateItemError::ConditionalCheckFailedException(refusal) => refusal.item,
-        other => panic!("refused for another reason: {other:?}"),
-    }
+    let error = result.unwrap_err().into_service_error();
+    let UpdateItemError::ConditionalCheckFailedException(refusal) = error else {
+        panic!("refused for another reason: {error:?}");
+    };
+    refusal.item
 }
 
 #[tokio::test]
