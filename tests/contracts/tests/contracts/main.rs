@@ -1,1 +1,3 @@
 //! The same suite over every implementation of a port, and over every fake.
+
+mod fake_sheets;

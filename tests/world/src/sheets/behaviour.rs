@@ -402,7 +402,10 @@ impl Plans {
             return Planned { behaviour, once: Some(on) };
         }
         let lasting = self.lasting.iter().rev().find(|(on, _)| on.means(kind));
-        Planned { behaviour: lasting.map_or_else(Behaviour::serves, |(_, behaviour)| behaviour.clone()), once: None }
+        Planned {
+            behaviour: lasting.map_or_else(Behaviour::serves, |(_, behaviour)| behaviour.clone()),
+            once: None,
+        }
     }
 
     /// A request that was refused on its own account did not use the behaviour up.

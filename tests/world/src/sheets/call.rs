@@ -133,7 +133,10 @@ fn one<'a>(pairs: &'a Pairs, name: &str) -> Option<&'a str> {
 
 fn known_only(pairs: &Pairs, names: &[&str]) -> Result<(), Refusal> {
     let everywhere = ["alt", "prettyPrint", "quotaUser", "fields"];
-    match pairs.iter().find(|(name, _)| !names.contains(&name.as_str()) && !everywhere.contains(&name.as_str())) {
+    match pairs
+        .iter()
+        .find(|(name, _)| !names.contains(&name.as_str()) && !everywhere.contains(&name.as_str()))
+    {
         None => Ok(()),
         Some((name, _)) => Err(Refusal::invalid(&format!(
             "Invalid JSON payload received. Unknown name \"{name}\": Cannot bind query parameter. Field '{name}' could \
@@ -143,7 +146,9 @@ fn known_only(pairs: &Pairs, names: &[&str]) -> Result<(), Refusal> {
 }
 
 fn unknown_option(field: &str, kind: &str, value: &str) -> Refusal {
-    Refusal::invalid(&format!("Invalid value at '{field}' (type.googleapis.com/google.apps.sheets.v4.{kind}), \"{value}\""))
+    Refusal::invalid(&format!(
+        "Invalid value at '{field}' (type.googleapis.com/google.apps.sheets.v4.{kind}), \"{value}\""
+    ))
 }
 
 fn parse_read(ranges: Vec<String>, query: &Pairs, batch: bool) -> Result<Read, Refusal> {
@@ -184,7 +189,9 @@ fn parse_append(range: String, query: &Pairs, body: &[u8]) -> Result<Append, Ref
     let unreadable = || Refusal::invalid("Invalid JSON payload received. Unexpected token.");
     let body: Value = serde_json::from_slice(body).map_err(|_| unreadable())?;
     let body = body.as_object().ok_or_else(unreadable)?;
-    if let Some(name) = body.keys().find(|name| !["range", "majorDimension", "values"].contains(&name.as_str())) {
+    if let Some(name) =
+        body.keys().find(|name| !["range", "majorDimension", "values"].contains(&name.as_str()))
+    {
         return Err(Refusal::invalid(&format!(
             "Invalid JSON payload received. Unknown name \"{name}\": Cannot find field."
         )));
@@ -199,7 +206,8 @@ fn parse_append(range: String, query: &Pairs, body: &[u8]) -> Result<Append, Ref
 
 fn parse_cells(values: Option<&Value>) -> Result<Vec<Vec<Value>>, Refusal> {
     let Some(values) = values else { return Ok(Vec::new()) };
-    let lines = values.as_array().ok_or_else(|| Refusal::invalid("Invalid value at 'data.values' (ListValue)"))?;
+    let lines =
+        values.as_array().ok_or_else(|| Refusal::invalid("Invalid value at 'data.values' (ListValue)"))?;
     let mut rows = Vec::new();
     for (at, line) in lines.iter().enumerate() {
         let cells = line
@@ -225,6 +233,7 @@ fn parse_cells(values: Option<&Value>) -> Result<Vec<Vec<Value>>, Refusal> {
 /// Columns become rows; short ones are filled with nulls, which write nothing.
 pub(super) fn transposed(columns: &[Vec<Value>]) -> Vec<Vec<Value>> {
     let height = columns.iter().map(Vec::len).max().unwrap_or(0);
-    let row = |at: usize| columns.iter().map(|column| column.get(at).cloned().unwrap_or(Value::Null)).collect();
+    let row =
+        |at: usize| columns.iter().map(|column| column.get(at).cloned().unwrap_or(Value::Null)).collect();
     (0..height).map(row).collect()
 }

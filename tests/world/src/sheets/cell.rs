@@ -87,7 +87,9 @@ fn whole(value: f64) -> Option<Value> {
 fn calculated(formula: &str) -> Value {
     for operator in ['+', '-', '*'] {
         let Some((left, right)) = formula.split_once(operator) else { continue };
-        let (Ok(left), Ok(right)) = (left.trim().parse::<i64>(), right.trim().parse::<i64>()) else { continue };
+        let (Ok(left), Ok(right)) = (left.trim().parse::<i64>(), right.trim().parse::<i64>()) else {
+            continue;
+        };
         return Value::from(match operator {
             '+' => left + right,
             '-' => left - right,

@@ -30,7 +30,8 @@ pub(super) struct Google {
     /// How many overwriting appends choose their row before the first of them writes.
     pub(super) racing: Option<usize>,
     late: Vec<Late>,
-    /// Each send lets all waiting requests go on.
+    /// Each send lets all waiting requests go on. They are counted by their receivers, so a client that gave up
+    /// is not counted.
     held: watch::Sender<()>,
     raced: watch::Sender<()>,
 }
@@ -47,7 +48,11 @@ struct Late {
 enum Step {
     Done(Answer),
     /// Its row is chosen; it writes once the others have chosen theirs.
-    Racing { append: Append, place: (usize, Place), released: watch::Receiver<()> },
+    Racing {
+        append: Append,
+        place: (usize, Place),
+        released: watch::Receiver<()>,
+    },
 }
 
 #[derive(Debug, Clone)]
@@ -81,15 +86,16 @@ impl SharedGoogle {
     }
 
     pub(super) async fn serve(&self, request: Request, kind: Kind) -> Answer {
-        let (planned, mut held) = self.with(|google| {
+        let (planned, held) = self.with(|google| {
             google.note(&request, kind);
-            (google.plans.take(kind), google.held.subscribe())
+            let planned = google.plans.take(kind);
+            let held = planned.behaviour.waits.then(|| google.held.subscribe());
+            (planned, held)
         });
-        if planned.behaviour.waits {
+        if let Some(mut held) = held {
             // An error would mean that the world is gone, and with it whoever reads the answer.
             let _ = held.changed().await;
         }
-        drop(held);
         match self.with(|google| google.handle(&request, kind, &planned)) {
             Step::Done(answer) => answer,
             Step::Racing { append, place, mut released } => {
@@ -110,8 +116,8 @@ impl Google {
     }
 
     pub(super) fn let_go(&mut self) {
-        self.held.send_replace(());
-        self.raced.send_replace(());
+        release(&mut self.held);
+        release(&mut self.raced);
     }
 
     /// Requests that wait for [`Self::let_go`] or for others to race with.
@@ -149,13 +155,13 @@ impl Google {
                     Ok(Begun::Racing(step)) => return step,
                     Err(refusal) => Err(refusal),
                 },
-                Ok(Call::Read(read)) => {
-                    values::read(&mut self.workbook, &read, self.clock.now_ms()).map(|mut answers| answers.pop())
-                }
+                Ok(Call::Read(read)) => values::read(&mut self.workbook, &read, self.clock.now_ms())
+                    .map(|mut answers| answers.pop()),
                 Ok(Call::BatchRead(read)) => {
                     let answers = values::read(&mut self.workbook, &read, self.clock.now_ms());
                     let spreadsheet_id = &self.workbook.spreadsheet_id;
-                    answers.map(|answers| Some(json!({"spreadsheetId": spreadsheet_id, "valueRanges": answers})))
+                    answers
+                        .map(|answers| Some(json!({"spreadsheetId": spreadsheet_id, "valueRanges": answers})))
                 }
                 Ok(Call::Tabs) => Ok(Some(values::describe(&self.workbook))),
                 Err(refusal) => Err(refusal),
@@ -193,12 +199,17 @@ impl Google {
                 let released = self.raced.subscribe();
                 return Ok(Begun::Racing(Step::Racing { append, place, released }));
             }
-            self.raced.send_replace(());
+            release(&mut self.raced);
         }
         self.write(&append, place, behaviour).map(Some).map(Begun::Served)
     }
 
-    fn write(&mut self, append: &Append, place: (usize, Place), behaviour: &Behaviour) -> Result<Value, Refusal> {
+    fn write(
+        &mut self,
+        append: &Append,
+        place: (usize, Place),
+        behaviour: &Behaviour,
+    ) -> Result<Value, Refusal> {
         let now_ms = self.clock.now_ms();
         let misplaced = Append { insert_rows: false, ..append.clone() };
         let append = if matches!(behaviour.effect, Effect::WrittenAt(_)) { &misplaced } else { append };
@@ -228,6 +239,12 @@ impl Google {
             let _ = place.and_then(|place| self.write(&append, place, &behaviour));
         }
     }
+}
+
+/// Lets the waiting go on and starts with none again.
+fn release(waiting: &mut watch::Sender<()>) {
+    waiting.send_replace(());
+    *waiting = watch::Sender::new(());
 }
 
 enum Begun {

@@ -109,7 +109,9 @@ impl FakeSheets {
     /// A person types into the first empty row below everything, so `=1+1` becomes 2.
     pub fn type_into_next_empty_row(&self, tab: &str, cells: &[&str]) {
         let year = self.with(|google| cell::year_of(google.clock.now_ms()));
-        self.at(tab, |tab| tab.put_row(tab.filled_rows(), cells.iter().map(|text| cell::typed(text, year)).collect()));
+        self.at(tab, |tab| {
+            tab.put_row(tab.filled_rows(), cells.iter().map(|text| cell::typed(text, year)).collect())
+        });
     }
 
     /// Sets the size of the grid; never below what is filled.
@@ -198,7 +200,9 @@ impl FakeSheets {
     }
 
     fn at<T>(&self, tab: &str, act: impl FnOnce(&mut Tab) -> T) -> T {
-        self.with(|google| act(google.workbook.tab(tab).unwrap_or_else(|| panic!("there is no tab called {tab:?}"))))
+        self.with(|google| {
+            act(google.workbook.tab(tab).unwrap_or_else(|| panic!("there is no tab called {tab:?}")))
+        })
     }
 }
 

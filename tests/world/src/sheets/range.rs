@@ -58,11 +58,7 @@ pub(super) fn parse(text: &str, titles: &[&str]) -> Result<(usize, Area), Refusa
 
 /// `Tab!A1:F2` for an answer: quoted only when the name needs it.
 pub(super) fn display(title: &str, area: Area) -> String {
-    if needs_quotes(title) {
-        display_quoted(title, area)
-    } else {
-        format!("{title}!{}", area.to_a1())
-    }
+    if needs_quotes(title) { display_quoted(title, area) } else { format!("{title}!{}", area.to_a1()) }
 }
 
 /// `'Tab'!A1:F2`, as error messages name a range.
@@ -87,7 +83,8 @@ pub(super) fn column_number(letters: &str) -> Option<usize> {
     if letters.is_empty() || letters.len() > 3 || !letters.bytes().all(|byte| byte.is_ascii_alphabetic()) {
         return None;
     }
-    let number = letters.bytes().fold(0, |sum, byte| sum * 26 + usize::from(byte.to_ascii_uppercase() - b'A') + 1);
+    let number =
+        letters.bytes().fold(0, |sum, byte| sum * 26 + usize::from(byte.to_ascii_uppercase() - b'A') + 1);
     Some(number - 1)
 }
 

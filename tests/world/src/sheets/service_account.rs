@@ -57,7 +57,9 @@ pub fn signed_assertion(claims: &Value) -> String {
 
 /// Whether `signature` is the service account's, over `signed`.
 pub(super) fn is_signed(signed: &str, signature: &[u8]) -> bool {
-    UnparsedPublicKey::new(&RSA_PKCS1_2048_8192_SHA256, PUBLIC_KEY).verify(signed.as_bytes(), signature).is_ok()
+    UnparsedPublicKey::new(&RSA_PKCS1_2048_8192_SHA256, PUBLIC_KEY)
+        .verify(signed.as_bytes(), signature)
+        .is_ok()
 }
 
 /// The key without the words before it.

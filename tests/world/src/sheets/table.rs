@@ -44,12 +44,14 @@ fn around(tab: &Tab, row: usize, column: usize) -> Option<Block> {
         return Some(grown(tab, row, column));
     }
     let rows = row.saturating_sub(1)..=row + 1;
-    let neighbours = rows.flat_map(|row| (column.saturating_sub(1)..=column + 1).map(move |column| (row, column)));
-    neighbours.filter(|(row, column)| tab.is_filled(*row, *column)).map(|(row, column)| grown(tab, row, column)).find(
-        |block| {
+    let neighbours =
+        rows.flat_map(|row| (column.saturating_sub(1)..=column + 1).map(move |column| (row, column)));
+    neighbours
+        .filter(|(row, column)| tab.is_filled(*row, *column))
+        .map(|(row, column)| grown(tab, row, column))
+        .find(|block| {
             (block.top..=block.bottom).contains(&row) && (block.left..=block.right).contains(&column)
-        },
-    )
+        })
 }
 
 /// Grows from one filled cell until blank rows and columns, or the edges, surround the block.

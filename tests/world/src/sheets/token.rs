@@ -115,10 +115,15 @@ impl Issuer {
         }
         let body = std::str::from_utf8(&request.body).map_err(|_| invalid_request("Bad Request"))?;
         let form = call::parse_pairs(body).map_err(|_| invalid_request("Bad Request"))?;
-        let field = |name: &str| form.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str());
+        let field =
+            |name: &str| form.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str());
         if field("grant_type") != Some(JWT_BEARER) {
             let named = field("grant_type").unwrap_or_default();
-            return Err(Refusal::of_token(400, "unsupported_grant_type", &format!("Invalid grant_type: {named}")));
+            return Err(Refusal::of_token(
+                400,
+                "unsupported_grant_type",
+                &format!("Invalid grant_type: {named}"),
+            ));
         }
         let assertion =
             field("assertion").ok_or_else(|| invalid_request("Missing required parameter: assertion"))?;
@@ -148,7 +153,9 @@ impl Issuer {
         }
         let now = now_ms.div_euclid(1000);
         let in_time = |issued: i64, expires: i64| {
-            (issued - now).abs() <= SKEW_SECONDS && expires > now && (1..=MOST_SECONDS).contains(&(expires - issued))
+            (issued - now).abs() <= SKEW_SECONDS
+                && expires > now
+                && (1..=MOST_SECONDS).contains(&(expires - issued))
         };
         match (claims["iat"].as_i64(), claims["exp"].as_i64()) {
             (Some(issued), Some(expires)) if in_time(issued, expires) => {}

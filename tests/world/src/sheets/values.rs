@@ -27,7 +27,8 @@ pub(super) fn write(
     let width = append.rows.iter().map(Vec::len).max().unwrap_or(0);
     let tab = &workbook.tabs[number];
     // Inserted rows make the tab longer even when blank rows lie below: a workbook fills up that way.
-    let grown_rows = if append.insert_rows { tab.row_count + count } else { tab.row_count.max(place.row + count) };
+    let grown_rows =
+        if append.insert_rows { tab.row_count + count } else { tab.row_count.max(place.row + count) };
     let grown_columns = tab.column_count.max(place.column + width);
     let size = workbook.size() - tab.row_count * tab.column_count + grown_rows * grown_columns;
     if size > workbook.cell_limit && size > workbook.size() {
@@ -109,7 +110,11 @@ pub(super) fn describe(workbook: &Workbook) -> Value {
 
 /// All rows of a tab, trimmed as in an answer, those too that reads still miss.
 pub(super) fn rows_of(tab: &Tab) -> Vec<Vec<Value>> {
-    trimmed(tab.rows.iter().map(|row| row.cells.iter().map(|cell| cell::shown(cell, Render::Unformatted)).collect()))
+    trimmed(
+        tab.rows
+            .iter()
+            .map(|row| row.cells.iter().map(|cell| cell::shown(cell, Render::Unformatted)).collect()),
+    )
 }
 
 pub(super) fn find(workbook: &Workbook, text: &str) -> Result<(usize, Area), Refusal> {
