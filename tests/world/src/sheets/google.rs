@@ -8,9 +8,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
-use super::behaviour::{Behaviour, Effect, Planned, Plans};
+use super::behaviour::{Behaviour, Effect};
 use super::call::{self, Append, Call, Kind};
 use super::grid::Workbook;
+use super::plan::{Planned, Plans};
 use super::record::{Quota, Seen};
 use super::refusal::Refusal;
 use super::table::Place;

@@ -11,6 +11,7 @@ mod call;
 mod cell;
 mod google;
 mod grid;
+mod plan;
 mod range;
 mod record;
 mod refusal;
@@ -24,8 +25,9 @@ use std::pin::Pin;
 
 use serde_json::Value;
 
-pub use self::behaviour::{Behaviour, FailureBody, On};
+pub use self::behaviour::{Behaviour, FailureBody};
 pub use self::call::Kind;
+pub use self::plan::On;
 pub use self::record::Seen;
 pub use self::service_account::{CLIENT_EMAIL, service_account_json, signed_assertion};
 pub use self::token::{ExpiresIn, FakeToken, SPREADSHEETS_SCOPE};

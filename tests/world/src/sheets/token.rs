@@ -10,9 +10,10 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Value, json};
 
-use super::behaviour::{Behaviour, On};
+use super::behaviour::Behaviour;
 use super::call;
 use super::google::{Google, SharedGoogle};
+use super::plan::On;
 use super::record::Seen;
 use super::refusal::Refusal;
 use super::service_account::{self, CLIENT_EMAIL, KEY_ID};
