@@ -4,3 +4,4 @@ pub mod clock;
 pub mod engines;
 pub mod event_source;
 pub mod exchange;
+pub mod sheets;

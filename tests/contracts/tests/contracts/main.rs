@@ -3,3 +3,6 @@
 
 mod engines;
 mod event_source;
+mod fake_sheets;
+mod fake_telegram;
+mod wire;
