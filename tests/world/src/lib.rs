@@ -2,3 +2,5 @@
 
 pub mod clock;
 pub mod exchange;
+pub mod telegram;
+pub mod wire;
