@@ -37,7 +37,8 @@ pub(super) async fn serve(stream: TcpStream, door: Arc<Door>) {
         }
     });
     // No date header: the world's time is the turned clock's, and a real date beside it would look like skew.
-    let connection = http1::Builder::new().auto_date_header(false);
+    let mut connection = http1::Builder::new();
+    connection.auto_date_header(false);
     // An error here is a hang-up that was ordered, or a client that left: both are in the log already.
     let _ = connection.serve_connection(TokioIo::new(stream), service).await;
 }
