@@ -112,10 +112,12 @@ impl Door {
     }
 }
 
+type EngineClient = Client<HttpConnector, Full<Bytes>>;
+
 /// A backend made ready for use.
 enum Behind {
     Fake(Arc<dyn Fake>),
-    Engine { url: String, client: Client<HttpConnector, Full<Bytes>> },
+    Engine { url: String, client: Box<EngineClient> },
 }
 
 impl Behind {
@@ -124,7 +126,7 @@ impl Behind {
             Backend::Fake(fake) => Self::Fake(fake),
             Backend::Engine { url } => Self::Engine {
                 url: url.trim_end_matches('/').to_owned(),
-                client: Client::builder(TokioExecutor::new()).build_http(),
+                client: Box::new(Client::builder(TokioExecutor::new()).build_http()),
             },
         }
     }
@@ -142,7 +144,7 @@ impl Behind {
 }
 
 async fn forward(
-    client: &Client<HttpConnector, Full<Bytes>>,
+    client: &EngineClient,
     url: &str,
     request: Request,
 ) -> Result<Answer, Box<dyn std::error::Error + Send + Sync>> {

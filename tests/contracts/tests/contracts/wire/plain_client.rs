@@ -7,7 +7,7 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 /// How long a server may be silent before it counts as silent for good.
-const SILENCE: Duration = Duration::from_millis(200);
+const SILENCE: Duration = Duration::from_millis(500);
 
 /// What came back on a connection.
 #[derive(Debug)]
