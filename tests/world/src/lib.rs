@@ -5,3 +5,5 @@ pub mod engines;
 pub mod event_source;
 pub mod exchange;
 pub mod sheets;
+pub mod telegram;
+pub mod wire;
