@@ -4,7 +4,7 @@
 //! said. The caller stores conditionally; when another update was faster it reads again and asks again here, so any
 //! interleaving ends as some order of the updates one after the other.
 
-mod button;
+pub mod button;
 mod command;
 mod confirm;
 
