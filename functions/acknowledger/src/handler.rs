@@ -8,15 +8,15 @@ use docket_domain::metric::Metric;
 use docket_domain::moment::Moment;
 use docket_domain::ports::{Clock, Messenger, Meter, Submissions};
 use futures::FutureExt as _;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::step::{Acknowledger, Onward};
 
 impl<S: Submissions, T: Messenger, C: Clock, M: Meter> Function for Acknowledger<S, T, C, M> {
     async fn handle(&self, event: Value, deadline: Moment) -> Result<Value, InvocationFailed> {
-        let rings = sqs::parse_event(&event).map_err(|_| InvocationFailed("not an SQS event"))?;
-        let mut failed = vec![false; rings.len()];
-        for (ring, failed) in rings.iter().zip(&mut failed) {
+        let rings = sqs::parse_event(event).map_err(|_| InvocationFailed("not an SQS event"))?;
+        let mut returned = Vec::new();
+        for ring in rings {
             let Some(reference) = sqs::parse_ring(&ring.body) else {
                 self.meter.record(Metric::MessageDropped, 1.0);
                 tracing::warn!(step = "ring", outcome = "dropped", "a message that can never be understood");
@@ -30,14 +30,14 @@ impl<S: Submissions, T: Messenger, C: Clock, M: Meter> Function for Acknowledger
                 Ok(Ok(Onward::Stop)) => break,
                 Ok(Err(error)) => {
                     tracing::error!(%reference, step = "store", outcome = "failed", cause = %error, "the store failed");
-                    *failed = true;
+                    returned.push(ring.message_id);
                 }
                 Err(_) => {
                     tracing::error!(%reference, step = "work", outcome = "panicked", "the acknowledger panicked");
-                    *failed = true;
+                    returned.push(ring.message_id);
                 }
             }
         }
-        Ok(BatchAnswer::standard(&rings, |index| failed[index]).into_json())
+        Ok(json!(BatchAnswer::returning(returned)))
     }
 }

@@ -36,10 +36,11 @@ async fn build(environment: Environment, meter: Arc<EmbeddedMeter>) -> Result<im
             environment.retention_days()?,
         ),
         messenger: TelegramMessenger::new(
-            environment.telegram_endpoint()?,
-            environment.bot_token()?,
+            &environment.telegram_endpoint()?,
+            &environment.bot_token()?,
             timing.send_timeout_ms,
-        ),
+        )
+        .map_err(|error| ConfigError::of("TELEGRAM_ENDPOINT", format!("cannot be used: {error}")))?,
         clock: SystemClock,
         meter,
         timing,

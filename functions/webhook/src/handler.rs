@@ -7,7 +7,7 @@
 use base64::Engine as _;
 use docket_adapters::config::Secret;
 use docket_adapters::lambda::{Function, InvocationFailed};
-use docket_adapters::telegram::{Incoming, method};
+use docket_adapters::telegram::{self, Incoming};
 use docket_domain::metric::Metric;
 use docket_domain::moment::Moment;
 use docket_domain::ports::{Clock, Conversations, Doorbell, Meter, Submissions};
@@ -60,8 +60,8 @@ impl<S: Submissions, V: Conversations, D: Doorbell, C: Clock, M: Meter> Handler<
         if request.request_context.http.method != Method::POST {
             return (StatusCode::METHOD_NOT_ALLOWED, None);
         }
-        let incoming = body_of(request).map_or(Incoming::Ignored("the body is no base64"), |b| Incoming::parse(&b));
-        let update = match incoming {
+        let incoming = body_of(request).and_then(|body| telegram::parse(&body).ok());
+        let update = match incoming.unwrap_or(Incoming::Ignored("unreadable")) {
             Incoming::Update(update) => update,
             Incoming::Ignored(cause) => {
                 self.webhook.meter.record(Metric::Ignored, 1.0);
@@ -70,7 +70,7 @@ impl<S: Submissions, V: Conversations, D: Doorbell, C: Clock, M: Meter> Handler<
             }
         };
         match self.webhook.answer(&update, deadline).await {
-            Ok(reply) => (StatusCode::OK, method::of(&reply)),
+            Ok(reply) => (StatusCode::OK, telegram::method(&reply)),
             Err(error) => {
                 tracing::error!(step = "update", outcome = "failed", cause = %error, "our own side failed");
                 (StatusCode::SERVICE_UNAVAILABLE, None)

@@ -9,13 +9,13 @@ use docket_domain::moment::Moment;
 use docket_domain::ports::{Clock, Doorbell, Meter, Sheet, Submissions};
 use docket_domain::reference::Reference;
 use futures::FutureExt as _;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::{Failed, Writer};
 
 impl<S: Submissions, H: Sheet, D: Doorbell, C: Clock, M: Meter> Function for Writer<S, H, D, C, M> {
     async fn handle(&self, event: Value, deadline: Moment) -> Result<Value, InvocationFailed> {
-        let rings = sqs::parse_event(&event).map_err(|_| InvocationFailed("not an SQS event"))?;
+        let rings = sqs::parse_event(event).map_err(|_| InvocationFailed("not an SQS event"))?;
         let understood: Vec<Option<Reference>> = rings.iter().map(|ring| sqs::parse_ring(&ring.body)).collect();
         for _ in understood.iter().filter(|reference| reference.is_none()) {
             self.meter.record(Metric::MessageDropped, 1.0);
@@ -27,9 +27,17 @@ impl<S: Submissions, H: Sheet, D: Doorbell, C: Clock, M: Meter> Function for Wri
             tracing::error!(step = "work", outcome = "panicked", "the writer panicked");
             Failed(references)
         });
-        Ok(BatchAnswer::fifo(&rings, |index| {
-            understood[index].as_ref().is_some_and(|reference| failed.0.contains(reference))
-        })
-        .into_json())
+        // What follows a failed ring in its group comes again too, or FIFO's order would be lost.
+        let mut held: Vec<Option<&str>> = Vec::new();
+        let mut returned = Vec::new();
+        for (ring, reference) in rings.iter().zip(&understood) {
+            let group = ring.group_id.as_deref();
+            let own = reference.as_ref().is_some_and(|reference| failed.0.contains(reference));
+            if own || held.contains(&group) {
+                held.push(group);
+                returned.push(ring.message_id.clone());
+            }
+        }
+        Ok(json!(BatchAnswer::returning(returned)))
     }
 }

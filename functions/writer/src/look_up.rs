@@ -25,7 +25,7 @@ impl<S: Submissions, H: Sheet, D: Doorbell, C: Clock, M: Meter> Writer<S, H, D, 
             return Vec::new();
         }
         let started_at = self.clock.now();
-        if started_at.plus_millis(2 * self.timing.append_timeout_ms + MARKING_MS) > deadline {
+        if started_at.plus_millis(self.timing.append_timeout_ms + MARKING_MS) > deadline {
             tracing::warn!(step = "look_up", outcome = "no_time", "left to the next sweep");
             return Vec::new();
         }

@@ -6,10 +6,11 @@ use docket_adapters::clock::SystemClock;
 use docket_adapters::config::{ConfigError, Environment};
 use docket_adapters::dynamodb::DynamoSubmissions;
 use docket_adapters::lambda::Function;
-use docket_adapters::sheets::{GoogleSheet, SheetSettings};
+use docket_adapters::sheets::{Credentials, GoogleSheet, SheetSettings};
 use docket_adapters::sqs::SqsDoorbell;
 use docket_adapters::telemetry::EmbeddedMeter;
 use docket_adapters::{aws, lambda, parameters, telemetry};
+use docket_domain::limits::READ_TIMEOUT_MS;
 use writer::Writer;
 
 #[tokio::main(flavor = "current_thread")]
@@ -36,10 +37,25 @@ async fn build(environment: Environment, meter: Arc<EmbeddedMeter>) -> Result<im
             environment.submissions_table()?,
             environment.retention_days()?,
         ),
-        sheet: GoogleSheet::new(SheetSettings::from_environment(&environment)?, SystemClock),
+        sheet: sheet(&environment, timing.append_timeout_ms)?,
         acknowledge_queue: SqsDoorbell::acknowledge_queue(aws_sdk_sqs::Client::new(&sdk), queue),
         clock: SystemClock,
         meter,
         timing,
     })
+}
+
+fn sheet(environment: &Environment, append_timeout_ms: u64) -> Result<GoogleSheet<SystemClock>, ConfigError> {
+    let credentials = Credentials::parse(environment.google_credentials()?.expose())
+        .map_err(|error| ConfigError::of("GOOGLE_CREDENTIALS", error))?;
+    let settings = SheetSettings {
+        endpoint: environment.sheets_endpoint()?,
+        spreadsheet_id: environment.spreadsheet_id()?,
+        tab: environment.sheet_name()?,
+        credentials,
+        append_timeout_ms,
+        // A look never takes longer than an append may: the writer's time is counted in them.
+        read_timeout_ms: append_timeout_ms.min(READ_TIMEOUT_MS),
+    };
+    GoogleSheet::new(settings, SystemClock).map_err(|error| ConfigError::of("SHEETS_ENDPOINT", format!("cannot be used: {error}")))
 }

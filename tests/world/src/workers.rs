@@ -268,7 +268,7 @@ impl Workshop {
         };
         Writer {
             submissions: self.submissions("writer"),
-            sheet: GoogleSheet::new(settings, self.clock.clone()),
+            sheet: GoogleSheet::new(settings, self.clock.clone()).expect("a client can be made"),
             acknowledge_queue: SqsDoorbell::acknowledge_queue(
                 self.sqs("writer"),
                 self.queues.acknowledge.clone(),
@@ -285,7 +285,8 @@ impl Workshop {
         let endpoint = self.url("acknowledger", Side::Telegram);
         Acknowledger {
             submissions: self.submissions("acknowledger"),
-            messenger: TelegramMessenger::new(endpoint, Secret::new(BOT_TOKEN), timing.send_timeout_ms),
+            messenger: TelegramMessenger::new(&endpoint, &Secret::new(BOT_TOKEN), timing.send_timeout_ms)
+                .expect("a client can be made"),
             clock: self.clock.clone(),
             meter: self.recorder.clone(),
             timing,
