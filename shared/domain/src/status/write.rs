@@ -202,7 +202,7 @@ impl WriteState {
 impl Write {
     pub(super) fn pending(now: Moment) -> Self {
         Self {
-            state: WriteState::Pending { wait: Wait::Due(now.up_to_second()), cause: None },
+            state: WriteState::Pending { wait: at_once(now), cause: None },
             attempts: 0,
             lookups: 0,
         }
@@ -259,7 +259,7 @@ impl Write {
             ) => not_possible,
 
             (S::Attempting { attempt }, E::LeaseRanOut) if attempt.lease_until <= now => {
-                Ok(self.uncertain(attempt.clone(), Cause::new("lease_ran_out"), Wait::Due(now.up_to_second())))
+                Ok(self.uncertain(attempt.clone(), Cause::new("lease_ran_out"), at_once(now)))
             }
             (S::Attempting { .. }, E::Applied { range }) => {
                 Ok(self.confirmed(Evidence::AppendAnswer { range: range.clone() }))
@@ -325,7 +325,7 @@ impl Write {
             NotApplied::Halt(_) => (tries, in_seconds(HALT_PAUSE_SECONDS)),
             NotApplied::CellAlone(_) => (tries + 1, review),
             // One of several rows is bad and Google does not say which: each goes alone, at once.
-            NotApplied::CellInCompany(_) => (tries + 1, in_seconds(0)),
+            NotApplied::CellInCompany(_) => (tries + 1, at_once(now)),
         };
         Self { state: WriteState::Pending { wait, cause: Some(reason.cause()) }, attempts, lookups: self.lookups }
     }
@@ -404,6 +404,12 @@ impl Write {
             WriteOrder::Abandon { .. } => Self { state: WriteState::Abandoned, ..*self },
         }
     }
+}
+
+/// Due moments are stored in whole seconds. Rounded down, so that the worker who hears the ring a millisecond later
+/// finds the record due already, and not only the next sweep.
+fn at_once<R>(now: Moment) -> Wait<R> {
+    Wait::Due(now.whole_second())
 }
 
 /// The first of the scheduled lookups after `now`; none when all have passed.
