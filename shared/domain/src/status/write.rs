@@ -376,8 +376,9 @@ impl Write {
             }
             (Finding::OneDiffers { .. }, _) => review(WriteReview::RowDiffers),
             (Finding::Several { .. }, _) => review(WriteReview::SeveralRows),
+            // The server may still be at work: absence says nothing yet, not even to a person who looks again.
+            (Finding::None, Wait::Review { .. }) if started_at < settled_at => wait.clone(),
             (Finding::None, Wait::Due(_)) if started_at < settled_at => {
-                // The server may still be at work: absence says nothing yet.
                 let next = next_lookup(attempt.at, settle_seconds, now).unwrap_or(settled_at.max(now));
                 Wait::Due(next.up_to_second())
             }
