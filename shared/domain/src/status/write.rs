@@ -94,7 +94,8 @@ impl WriteReview {
         }
     }
 
-    /// Whether an operator may order another append: not where a row of this reference was seen in its place.
+    /// Whether an operator may order this. Not another append where a row of this reference was seen in its place, nor
+    /// "recorded" where the row is known not to be there.
     fn allows(self, order: &WriteOrder) -> bool {
         match order {
             WriteOrder::Abandon { .. } => true,
@@ -246,7 +247,8 @@ impl Write {
                 let attempt = Attempt { token: token.clone(), at: now, lease_until };
                 Ok(Self { state: S::Attempting { attempt }, attempts: self.attempts + 1, ..*self })
             }
-            (S::Pending { wait: Wait::Due(_), .. }, E::NotApplied { reason, jitter_seconds }) => {
+            // A sheet that is not ready puts off what is due; a doubled ring does not put it off, nor count it, twice.
+            (S::Pending { wait: Wait::Due(at), .. }, E::NotApplied { reason, jitter_seconds }) if *at <= now => {
                 Ok(self.turned_away(reason, *jitter_seconds, now, self.attempts))
             }
             (S::Pending { wait: Wait::Review { reason, .. }, .. }, E::Ordered(order)) if reason.allows(order) => {
