@@ -134,7 +134,7 @@ impl Timing {
             if value < 100 {
                 return Err(TimingError(format!("{name} must be at least 100 ms")));
             }
-            if value + MARKING_MS >= self.lease_seconds * 1_000 {
+            if value.saturating_add(MARKING_MS) >= self.lease_seconds.saturating_mul(1_000) {
                 return Err(TimingError(format!(
                     "{name} ({value} ms) and {MARKING_MS} ms to mark the outcome must be less than LEASE_SECONDS \
                      ({} s)",

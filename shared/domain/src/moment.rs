@@ -37,7 +37,7 @@ impl Moment {
 
     #[must_use]
     pub fn plus_seconds(self, seconds: u64) -> Self {
-        Self::from_millis(self.0.saturating_add(i64::try_from(seconds).unwrap_or(i64::MAX / 1_000) * 1_000))
+        self.plus_millis(seconds.saturating_mul(1_000))
     }
 
     #[must_use]

@@ -119,7 +119,8 @@ impl AckState {
 
 impl Acknowledgement {
     pub(super) fn pending(now: Moment) -> Self {
-        Self { state: AckState::Pending { due_at: now.up_to_second(), cause: None }, attempts: 0, moved_to: None }
+        // Rounded down: the acknowledger hears the ring at once and must find it due.
+        Self { state: AckState::Pending { due_at: now.whole_second(), cause: None }, attempts: 0, moved_to: None }
     }
 
     pub(super) fn due(&self) -> Option<(DueStep, Moment)> {

@@ -190,7 +190,8 @@ impl Record {
                 | WriteState::Abandoned => None,
             });
         if let WriteState::Confirmed { .. } = write.state {
-            next.acknowledgement = Some(Acknowledgement::pending(now));
+            // Only from none to pending: one that stands already is never set back to the start.
+            next.acknowledgement.get_or_insert_with(|| Acknowledgement::pending(now));
         }
         next.write = write;
         Ok(next.changed(entry))
@@ -216,8 +217,11 @@ impl Record {
         let mut next = self.clone();
         let entry = match event {
             ConflictEvent::Arrived(conflict) => {
-                let known = self.conflicts.iter().any(|seen| seen.fingerprint == conflict.fingerprint);
-                if !known && self.conflicts.len() < CONFLICTS_MAX {
+                // A redelivery brings nothing new: what a person closed stays closed.
+                if self.conflicts.iter().any(|seen| seen.fingerprint == conflict.fingerprint) {
+                    return Err(NotPossible { state: "known", event: "conflict_arrived" });
+                }
+                if self.conflicts.len() < CONFLICTS_MAX {
                     next.conflicts.push(conflict.clone());
                 }
                 next.conflict_review = Some(self.conflict_review.unwrap_or(now));

@@ -94,7 +94,8 @@ impl WriteReview {
         }
     }
 
-    /// Whether an operator may order another append: not where a row of this reference was seen in its place.
+    /// Whether an operator may order this. Not another append where a row of this reference was seen in its place, nor
+    /// "recorded" where the row is known not to be there.
     fn allows(self, order: &WriteOrder) -> bool {
         match order {
             WriteOrder::Abandon { .. } => true,
@@ -202,7 +203,7 @@ impl WriteState {
 impl Write {
     pub(super) fn pending(now: Moment) -> Self {
         Self {
-            state: WriteState::Pending { wait: Wait::Due(now.up_to_second()), cause: None },
+            state: WriteState::Pending { wait: at_once(now), cause: None },
             attempts: 0,
             lookups: 0,
         }
@@ -246,7 +247,8 @@ impl Write {
                 let attempt = Attempt { token: token.clone(), at: now, lease_until };
                 Ok(Self { state: S::Attempting { attempt }, attempts: self.attempts + 1, ..*self })
             }
-            (S::Pending { wait: Wait::Due(_), .. }, E::NotApplied { reason, jitter_seconds }) => {
+            // A sheet that is not ready puts off what is due; a doubled ring does not put it off, nor count it, twice.
+            (S::Pending { wait: Wait::Due(at), .. }, E::NotApplied { reason, jitter_seconds }) if *at <= now => {
                 Ok(self.turned_away(reason, *jitter_seconds, now, self.attempts))
             }
             (S::Pending { wait: Wait::Review { reason, .. }, .. }, E::Ordered(order)) if reason.allows(order) => {
@@ -259,7 +261,7 @@ impl Write {
             ) => not_possible,
 
             (S::Attempting { attempt }, E::LeaseRanOut) if attempt.lease_until <= now => {
-                Ok(self.uncertain(attempt.clone(), Cause::new("lease_ran_out"), Wait::Due(now.up_to_second())))
+                Ok(self.uncertain(attempt.clone(), Cause::new("lease_ran_out"), at_once(now)))
             }
             (S::Attempting { .. }, E::Applied { range }) => {
                 Ok(self.confirmed(Evidence::AppendAnswer { range: range.clone() }))
@@ -325,7 +327,7 @@ impl Write {
             NotApplied::Halt(_) => (tries, in_seconds(HALT_PAUSE_SECONDS)),
             NotApplied::CellAlone(_) => (tries + 1, review),
             // One of several rows is bad and Google does not say which: each goes alone, at once.
-            NotApplied::CellInCompany(_) => (tries + 1, in_seconds(0)),
+            NotApplied::CellInCompany(_) => (tries + 1, at_once(now)),
         };
         Self { state: WriteState::Pending { wait, cause: Some(reason.cause()) }, attempts, lookups: self.lookups }
     }
@@ -376,8 +378,9 @@ impl Write {
             }
             (Finding::OneDiffers { .. }, _) => review(WriteReview::RowDiffers),
             (Finding::Several { .. }, _) => review(WriteReview::SeveralRows),
+            // The server may still be at work: absence says nothing yet, not even to a person who looks again.
+            (Finding::None, Wait::Review { .. }) if started_at < settled_at => wait.clone(),
             (Finding::None, Wait::Due(_)) if started_at < settled_at => {
-                // The server may still be at work: absence says nothing yet.
                 let next = next_lookup(attempt.at, settle_seconds, now).unwrap_or(settled_at.max(now));
                 Wait::Due(next.up_to_second())
             }
@@ -404,6 +407,12 @@ impl Write {
             WriteOrder::Abandon { .. } => Self { state: WriteState::Abandoned, ..*self },
         }
     }
+}
+
+/// Due moments are stored in whole seconds. Rounded down, so that the worker who hears the ring a millisecond later
+/// finds the record due already, and not only the next sweep.
+fn at_once<R>(now: Moment) -> Wait<R> {
+    Wait::Due(now.whole_second())
 }
 
 /// The first of the scheduled lookups after `now`; none when all have passed.
