@@ -29,7 +29,7 @@ impl<S: Submissions, H: Sheet, D: Doorbell, C: Clock, M: Meter> Writer<S, H, D, 
     pub(crate) async fn gather(&self, rung: &[Reference]) -> Gathered {
         let mut gathered = Gathered::default();
         let mut seen = HashSet::new();
-        let handed: Vec<&Reference> = rung.iter().filter(|reference| seen.insert((*reference).clone())).collect();
+        let handed: Vec<Reference> = rung.iter().filter(|r| seen.insert((*r).clone())).cloned().collect();
         for (reference, read) in self.read(handed).await {
             match read {
                 Ok(Some(record)) => {
@@ -78,7 +78,7 @@ impl<S: Submissions, H: Sheet, D: Doorbell, C: Clock, M: Meter> Writer<S, H, D, 
         };
         let more: Vec<Reference> =
             due.into_iter().map(|(reference, _)| reference).filter(|r| seen.insert(r.clone())).take(room).collect();
-        for (reference, read) in self.read(more.iter().collect()).await {
+        for (reference, read) in self.read(more).await {
             match read {
                 Ok(Some(record)) => {
                     if let Err(error) = self.sort(record, gathered).await {
@@ -92,9 +92,12 @@ impl<S: Submissions, H: Sheet, D: Doorbell, C: Clock, M: Meter> Writer<S, H, D, 
         }
     }
 
-    async fn read(&self, references: Vec<&Reference>) -> Vec<(Reference, Result<Option<Record>, StoreError>)> {
+    async fn read(&self, references: Vec<Reference>) -> Vec<(Reference, Result<Option<Record>, StoreError>)> {
         stream::iter(references)
-            .map(|reference| async move { (reference.clone(), self.submissions.get(reference).await) })
+            .map(|reference| async move {
+                let read = self.submissions.get(&reference).await;
+                (reference, read)
+            })
             .buffered(UPDATES_AT_ONCE)
             .collect()
             .await

@@ -42,7 +42,7 @@ pub async fn serve<F: Function, C: Clock>(
         let deadline = Moment::from_millis(i64::try_from(event.context.deadline).unwrap_or(i64::MAX));
         let answer = function.handle(event.payload, deadline).await;
         meter.flush(clock.now());
-        answer
+        answer.map_err(lambda_runtime::Error::from)
     }))
     .await
 }

@@ -113,7 +113,7 @@ impl World {
             }
             match (call.side, call.operation.as_str()) {
                 (Side::Sheets, "append") => {
-                    let body = call.json().unwrap_or_default();
+                    let body = call.json();
                     for row in body["values"].as_array().into_iter().flatten() {
                         if let Some(name) = row[0].as_str() {
                             effects.entry(name.to_owned()).or_default().appends += 1;
@@ -121,7 +121,7 @@ impl World {
                     }
                 }
                 (Side::Telegram, "sendMessage") => {
-                    let body = call.json().unwrap_or_default();
+                    let body = call.json();
                     for name in crate::witness::references_in(body["text"].as_str().unwrap_or_default()) {
                         effects.entry(name).or_default().sends += 1;
                     }
@@ -137,7 +137,10 @@ impl World {
         let mut broken = Vec::new();
         for worker in ["acknowledger", "writer"] {
             for call in self.wire.calls_of(worker, Side::DynamoDb) {
-                let Some(body) = call.json().filter(|_| call.operation == "UpdateItem") else { continue };
+                if call.operation != "UpdateItem" {
+                    continue;
+                }
+                let body = call.json();
                 let names = updated_names(&body);
                 let confirms = body["ExpressionAttributeValues"]
                     .as_object()
@@ -160,7 +163,7 @@ impl World {
     fn queue_bodies(&self) -> Vec<String> {
         let mut broken = Vec::new();
         for call in self.wire.calls().iter().filter(|call| call.side == Side::Sqs) {
-            let Some(body) = call.json() else { continue };
+            let body = call.json();
             let entries = body["Entries"].as_array().cloned().unwrap_or_else(|| vec![body.clone()]);
             for entry in entries {
                 let Some(text) = entry["MessageBody"].as_str() else { continue };

@@ -224,12 +224,9 @@ impl World {
                 self.clock.turn(wait);
             }
             // One delivery at a time: the closure needs the whole world.
-            let world = tokio::sync::Mutex::new(&mut *self);
+            let world = &tokio::sync::Mutex::new(&mut *self);
             deliveries
-                .deliver_due(|update| async {
-                    let mut world = world.lock().await;
-                    world.deliver(&update).await
-                })
+                .deliver_due(|update| async move { world.lock().await.deliver(&update).await })
                 .await;
         }
         deliveries.done().last().cloned().expect("one update was pushed")
