@@ -192,7 +192,10 @@ fn obstacle(error: &reqwest::Error) -> &'static str {
 fn loss(error: &reqwest::Error) -> &'static str {
     let reset = |cause: &(dyn Error + 'static)| {
         cause.downcast_ref::<std::io::Error>().is_some_and(|io| {
-            matches!(io.kind(), ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted | ErrorKind::BrokenPipe)
+            matches!(
+                io.kind(),
+                ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted | ErrorKind::BrokenPipe
+            )
         })
     };
     if error.is_timeout() {
@@ -204,10 +207,10 @@ fn loss(error: &reqwest::Error) -> &'static str {
     }
 }
 
-/// An `io::Error` hides what it wraps from `source`, so it is opened by hand.
+/// An `io::Error` hides what it wraps from `source`, and may wrap another one: they are opened by hand.
 fn is_tls(cause: &(dyn Error + 'static)) -> bool {
     let wrapped = cause.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
-    cause.is::<rustls::Error>() || wrapped.is_some_and(|inner| inner.is::<rustls::Error>())
+    cause.is::<rustls::Error>() || wrapped.is_some_and(|inner| is_tls(inner))
 }
 
 fn causes(error: &reqwest::Error) -> impl Iterator<Item = &(dyn Error + 'static)> {

@@ -34,7 +34,9 @@ pub enum Credentials {
 pub enum CredentialsError {
     #[error("is not the JSON of a service-account key")]
     NotJson,
-    #[error("holds keyless credentials, and keyless credentials are not supported yet: use a service-account key")]
+    #[error(
+        "holds keyless credentials, and keyless credentials are not supported yet: use a service-account key"
+    )]
     Keyless,
     #[error("is not of type service_account")]
     OtherType,
@@ -226,8 +228,7 @@ pub(super) mod tests {
 
     #[test]
     fn debug_shows_the_address_and_nothing_else() {
-        let expected =
-            r#"ServiceAccount(ServiceAccount { client_email: "docket@example.iam.gserviceaccount.com", .. })"#;
+        let expected = r#"ServiceAccount(ServiceAccount { client_email: "docket@example.iam.gserviceaccount.com", .. })"#;
         assert_eq!(format!("{:?}", account()), expected);
     }
 }

@@ -76,7 +76,8 @@ mod tests {
     #[test]
     fn only_our_six_names_in_our_order_in_our_tab_are_our_header() {
         let rows = json!([["reference", "confirmed_at", "request_type", "summary", "contact", "chat_id"]]);
-        let columns = json!([["reference"], ["confirmed_at"], ["request_type"], ["summary"], ["contact"], ["chat_id"]]);
+        let columns =
+            json!([["reference"], ["confirmed_at"], ["request_type"], ["summary"], ["contact"], ["chat_id"]]);
         assert_eq!(cause("Intake!A1:F1", &rows), None);
         assert_eq!(cause("'Intake'!A1:F1", &columns), None);
         let mismatch = Some("header_mismatch".to_owned());

@@ -55,8 +55,10 @@ impl<C: Clock> GoogleSheet<C> {
 
     /// Rows that carry one of the references, where only one does: of several it is enough to know how many.
     async fn read_single_hits(&self, places: &Places<'_>, deadline: Deadline) -> Contents {
-        let mut singles: Vec<u32> =
-            places.values().filter_map(|rows| if let [only] = rows[..] { Some(only) } else { None }).collect();
+        let mut singles: Vec<u32> = places
+            .values()
+            .filter_map(|rows| if let [only] = rows[..] { Some(only) } else { None })
+            .collect();
         singles.sort_unstable();
         let mut contents = Contents::new();
         for batch in singles.chunks(self.address.rows_per_request()) {

@@ -60,7 +60,8 @@ impl<C> fmt::Debug for GoogleSheet<C> {
 impl<C: Clock> GoogleSheet<C> {
     /// Connects to nothing yet. The clock tells how long a token may be used.
     pub fn new(settings: SheetSettings, clock: C) -> Result<Self, HttpUnavailable> {
-        let SheetSettings { endpoint, spreadsheet_id, tab, credentials, append_timeout_ms, read_timeout_ms } = settings;
+        let SheetSettings { endpoint, spreadsheet_id, tab, credentials, append_timeout_ms, read_timeout_ms } =
+            settings;
         Ok(Self {
             http: Http::new(append_timeout_ms.min(read_timeout_ms))?,
             tokens: Tokens::new(credentials, clock),

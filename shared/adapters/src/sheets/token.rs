@@ -118,7 +118,8 @@ fn parse_grant(body: &[u8]) -> Option<Granted> {
         expires_in: Value,
     }
     let answer: Answer = serde_json::from_slice(body).ok()?;
-    let fit = !answer.access_token.is_empty() && answer.access_token.bytes().all(|byte| byte.is_ascii_graphic());
+    let fit =
+        !answer.access_token.is_empty() && answer.access_token.bytes().all(|byte| byte.is_ascii_graphic());
     let life_seconds = answer.expires_in.as_u64().or_else(|| answer.expires_in.as_str()?.trim().parse().ok());
     fit.then(|| Granted { token: Secret::new(answer.access_token), life_seconds })
 }
@@ -143,7 +144,8 @@ mod tests {
             (r#","expires_in":{"a":1}"#, None),
             ("", None),
         ] {
-            let granted = answered(200, &format!(r#"{{"access_token":"ya29.x","token_type":"Bearer"{told}}}"#));
+            let granted =
+                answered(200, &format!(r#"{{"access_token":"ya29.x","token_type":"Bearer"{told}}}"#));
             assert_eq!(granted, Ok(Granted { token: Secret::new("ya29.x"), life_seconds: life }), "{told}");
         }
     }
@@ -163,8 +165,19 @@ mod tests {
             let again = NotApplied::TryAgain(Cause::new(format!("token_http_{status}")));
             assert_eq!(answered(status, refusal), Err(again));
         }
-        for body in ["", "{}", "<html>", r#"{"access_token":""}"#, r#"{"access_token":"a\nb"}"#, r#"{"access_token":7}"#] {
-            assert_eq!(answered(200, body), Err(NotApplied::TryAgain(Cause::new("token_unreadable_answer"))), "{body}");
+        for body in [
+            "",
+            "{}",
+            "<html>",
+            r#"{"access_token":""}"#,
+            r#"{"access_token":"a\nb"}"#,
+            r#"{"access_token":7}"#,
+        ] {
+            assert_eq!(
+                answered(200, body),
+                Err(NotApplied::TryAgain(Cause::new("token_unreadable_answer"))),
+                "{body}"
+            );
         }
         let lost = read_grant(&Exchange::Lost(Cause::new("timeout")));
         assert_eq!(lost, Err(NotApplied::TryAgain(Cause::new("token_timeout"))));

@@ -21,7 +21,9 @@ pub struct TelegramMessenger {
 
 impl fmt::Debug for TelegramMessenger {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TelegramMessenger").field("send_timeout_ms", &self.send_timeout_ms).finish_non_exhaustive()
+        f.debug_struct("TelegramMessenger")
+            .field("send_timeout_ms", &self.send_timeout_ms)
+            .finish_non_exhaustive()
     }
 }
 

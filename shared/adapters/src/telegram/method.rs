@@ -55,7 +55,8 @@ mod tests {
     #[test]
     fn a_message_carries_its_buttons_and_no_preview() {
         let button = |text: &str, data: &str| Button { text: text.into(), data: data.into() };
-        let buttons = vec![vec![button("Confirm", "c:1")], vec![button("Edit", "e:1"), button("Cancel", "x:1")]];
+        let buttons =
+            vec![vec![button("Confirm", "c:1")], vec![button("Edit", "e:1"), button("Cancel", "x:1")]];
         let method = method(&Reply::Message { chat_id: CHAT, text: "*x* <b>".into(), buttons });
         let expected = r#"{"chat_id":9007199254740993,"link_preview_options":{"is_disabled":true},"method":"sendMessage","reply_markup":{"inline_keyboard":[[{"callback_data":"c:1","text":"Confirm"}],[{"callback_data":"e:1","text":"Edit"},{"callback_data":"x:1","text":"Cancel"}]]},"text":"*x* <b>"}"#;
         assert_eq!(method.map(|method| method.to_string()).as_deref(), Some(expected));

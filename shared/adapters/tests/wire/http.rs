@@ -4,7 +4,7 @@ use docket_adapters::http::{Call, Deadline, Http};
 use docket_domain::outcome::Exchange;
 use docket_domain::status::Cause;
 use serde_json::json;
-use tokio::io::AsyncReadExt as _;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
 use crate::other_side::{Act, OtherSide, nobody};
@@ -36,10 +36,10 @@ async fn no_connection_means_not_sent() {
     let plain = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let url = format!("https://{}", plain.local_addr().expect("an address"));
     tokio::spawn(async move {
+        let mut open = Vec::new();
         while let Ok((mut stream, _)) = plain.accept().await {
-            let mut bytes = [0; 4_096];
-            let _ = stream.read(&mut bytes).await;
-            let _ = tokio::io::AsyncWriteExt::write_all(&mut stream, b"HTTP/1.1 400 Bad Request\r\n\r\n").await;
+            let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await;
+            open.push(stream);
         }
     });
     assert_eq!(exchange(url, "x").await, not_sent("tls"));
@@ -94,7 +94,10 @@ async fn a_redirect_is_an_answer_and_is_not_followed() {
 async fn an_answer_comes_whole_with_its_retry_after() {
     let act = Act::Answer { status: 429, headers: "Retry-After: 17\r\n".into(), body: "{}".into() };
     let (exchange, count) = against(act, "x").await;
-    assert_eq!(exchange, Exchange::Answered { status: 429, retry_after_seconds: Some(17), body: b"{}".to_vec() });
+    assert_eq!(
+        exchange,
+        Exchange::Answered { status: 429, retry_after_seconds: Some(17), body: b"{}".to_vec() }
+    );
     assert_eq!(count, 1);
 }
 

@@ -21,13 +21,20 @@ pub(crate) struct Seen {
 /// What to do about a request.
 #[derive(Debug, Clone)]
 pub(crate) enum Act {
-    Answer { status: u16, headers: String, body: String },
+    Answer {
+        status: u16,
+        headers: String,
+        body: String,
+    },
     /// Reads some of the body, then closes.
     CloseInTheMiddle,
     /// Reads all of the request, then closes.
     CloseAfterAll,
     /// Announces the whole answer, sends half of it, closes.
-    HalfAnAnswer { status: u16, body: String },
+    HalfAnAnswer {
+        status: u16,
+        body: String,
+    },
     /// Reads all and says nothing.
     Hang,
 }
@@ -86,7 +93,12 @@ impl OtherSide {
     }
 
     /// A connection stays open after an answer, as HTTP/1.1 has it: only the client may end it.
-    async fn serve(self, mut stream: TcpStream, connection: usize, act: &(dyn Fn(&str) -> Act + Send + Sync)) {
+    async fn serve(
+        self,
+        mut stream: TcpStream,
+        connection: usize,
+        act: &(dyn Fn(&str) -> Act + Send + Sync),
+    ) {
         let mut bytes = Vec::new();
         loop {
             let Some(head_end) = read_until_head(&mut stream, &mut bytes).await else { return };
@@ -111,7 +123,8 @@ impl OtherSide {
             bytes.drain(..body_end);
             match act {
                 Act::Answer { status, headers, body } => {
-                    let head = format!("HTTP/1.1 {status} X\r\n{headers}content-length: {}\r\n\r\n", body.len());
+                    let head =
+                        format!("HTTP/1.1 {status} X\r\n{headers}content-length: {}\r\n\r\n", body.len());
                     let _ = stream.write_all((head + &body).as_bytes()).await;
                 }
                 Act::HalfAnAnswer { status, body } => {

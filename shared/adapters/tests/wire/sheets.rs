@@ -67,7 +67,9 @@ fn applied(tab: &str, rows: &str) -> Act {
 }
 
 /// A Google that gives tokens, has our header, and acts so upon an append.
-async fn google(append: impl Fn(usize) -> Act + Send + Sync + 'static) -> (OtherSide, GoogleSheet<SystemClock>) {
+async fn google(
+    append: impl Fn(usize) -> Act + Send + Sync + 'static,
+) -> (OtherSide, GoogleSheet<SystemClock>) {
     let (tokens, appends) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let other = OtherSide::start(move |line| {
         if line.starts_with("POST /token ") {
@@ -109,23 +111,32 @@ async fn an_append_is_one_post_of_six_strings_to_the_quoted_tab() {
     assert!(appends[0].headers.contains("authorization: bearer ya29.hidden-0"));
     let body: Value = serde_json::from_str(&appends[0].body).expect("JSON");
     let reference = Reference::derive(99, 7, 0);
-    let cells = [reference.as_str(), "2026-03-01T09:15:00Z", "007", "=1+1\n'q' \u{1f600}", "-", "-1002000000001"];
+    let cells =
+        [reference.as_str(), "2026-03-01T09:15:00Z", "007", "=1+1\n'q' \u{1f600}", "-", "-1002000000001"];
     assert_eq!(body, json!({"majorDimension": "ROWS", "values": [cells]}));
     // One token and one look at the header serve both.
     assert_eq!(other.seen("POST /token").await.len(), 1);
     let reads = other.seen("GET").await;
     assert_eq!(reads.len(), 1);
-    assert!(reads[0].line.contains("values:batchGet?") && reads[0].line.contains("ranges=%27Intake%27%21A1%3AF1"));
+    assert!(
+        reads[0].line.contains("values:batchGet?") && reads[0].line.contains("ranges=%27Intake%27%21A1%3AF1")
+    );
     assert_eq!(other.connections(), 4);
     assert!(!format!("{sheet:?}").contains("hidden"));
 }
 
 #[tokio::test]
 async fn odd_tab_names_arrive_as_one_path_segment() {
-    for (tab, range) in [("Adv/Ent1", "%27Adv%2FEnt1%27%21A1"), ("50% #1?", "%2750%25%20%231%3F%27%21A1"), ("a:append", "%27a%3Aappend%27%21A1")] {
+    for (tab, range) in [
+        ("Adv/Ent1", "%27Adv%2FEnt1%27%21A1"),
+        ("50% #1?", "%2750%25%20%231%3F%27%21A1"),
+        ("a:append", "%27a%3Aappend%27%21A1"),
+    ] {
         let other = OtherSide::start(move |line| match line {
             line if line.contains("/token") => token(0),
-            line if line.starts_with("GET") => Act::json(200, json!({"valueRanges": [header(&format!("'{tab}'"))]})),
+            line if line.starts_with("GET") => {
+                Act::json(200, json!({"valueRanges": [header(&format!("'{tab}'"))]}))
+            }
             _ => applied(&format!("'{tab}'"), "A2:F2"),
         })
         .await;
@@ -181,7 +192,8 @@ async fn nobody_there_means_not_applied() {
 
 #[tokio::test]
 async fn a_401_is_answered_with_a_fresh_token_once_and_then_halts() {
-    let (other, sheet) = google(|n| if n == 0 { google_error(401, "x") } else { applied("Intake", "A2:F2") }).await;
+    let (other, sheet) =
+        google(|n| if n == 0 { google_error(401, "x") } else { applied("Intake", "A2:F2") }).await;
     assert!(matches!(sheet.append(&[row(1, "x")]).await, AppendOutcome::Applied(_)));
     let appends = other.seen("append").await;
     assert_eq!(appends.len(), 2);
@@ -194,7 +206,9 @@ async fn a_401_is_answered_with_a_fresh_token_once_and_then_halts() {
 
 #[tokio::test]
 async fn a_token_of_unknown_life_is_used_once() {
-    for told in [json!({}), json!({"expires_in": 0}), json!({"expires_in": "soon"}), json!({"expires_in": 60})] {
+    for told in
+        [json!({}), json!({"expires_in": 0}), json!({"expires_in": "soon"}), json!({"expires_in": 60})]
+    {
         let asked = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&asked);
         let other = OtherSide::start(move |line| {
@@ -240,7 +254,13 @@ async fn another_header_halts_and_nothing_is_appended_until_it_is_mended() {
         match line {
             line if line.contains("/token") => token(0),
             line if line.starts_with("GET") => {
-                Act::json(200, json!({"valueRanges": [{"range": "Intake!A1:F1", "values": [cells]}]}))
+                let header = json!({"range": "Intake!A1:F1", "values": [cells]});
+                let column = json!({"range": "Intake!A1:A9", "values": [["reference"]]});
+                let looks = line.contains("A%3AA");
+                Act::json(
+                    200,
+                    json!({"valueRanges": if looks { vec![header, column] } else { vec![header] }}),
+                )
             }
             _ => applied("Intake", "D3:I3"),
         }
@@ -273,7 +293,11 @@ async fn an_append_with_all_that_belongs_to_it_ends_in_time() {
 }
 
 /// What the sheet shows to a look, and what the look found.
-async fn look(column: Value, hits: impl Fn(&str) -> Value + Send + Sync + 'static, rows: &[Row]) -> Vec<Finding> {
+async fn look(
+    column: Value,
+    hits: impl Fn(&str) -> Value + Send + Sync + 'static,
+    rows: &[Row],
+) -> Vec<Finding> {
     let other = OtherSide::start(move |line| {
         let columns: Vec<Value> = HEADER.iter().map(|name| json!([name])).collect();
         let act = match line {
@@ -339,7 +363,8 @@ async fn a_second_read_that_answers_otherwise_leaves_only_its_own_rows_unreadabl
     let rows = [row(1, "x"), row(2, "x")];
     let column = json!({"range": "Intake!A1:A9", "values": [["reference", rows[0].cells()[0]]]});
     let moved = json!({"range": "Intake!A1:F1", "values": [["", "reference"]]});
-    let findings = look(column, move |_| json!({"valueRanges": [moved, {"range": "Intake!A2:F2"}]}), &rows).await;
+    let findings =
+        look(column, move |_| json!({"valueRanges": [moved, {"range": "Intake!A2:F2"}]}), &rows).await;
     assert_eq!(findings, [Finding::Unreadable(Cause::new("header_mismatch")), Finding::None]);
 }
 
@@ -355,7 +380,8 @@ async fn a_failing_read_is_not_an_absent_row() {
         (Act::Hang, "timeout"),
     ] {
         let told = act.clone();
-        let other = OtherSide::start(move |line| if line.contains("/token") { token(0) } else { told.clone() }).await;
+        let other =
+            OtherSide::start(move |line| if line.contains("/token") { token(0) } else { told.clone() }).await;
         let sheet = sheet(&other.url(), &format!("{}/token", other.url()), "Intake");
         let findings = sheet.look_up(&[row(1, "x"), row(2, "x")]).await;
         assert_eq!(findings, vec![Finding::Unreadable(Cause::new(word)); 2], "{act:?}");

@@ -40,7 +40,8 @@ fn button(message: &Value, data: &Value) -> Value {
 
 #[test]
 fn a_text_is_read_with_its_ids_whole() {
-    for id in [7_100_000_001, 4_503_599_627_370_495, 9_007_199_254_740_993, i64::MAX, -1_002_000_000_001, -5] {
+    for id in [7_100_000_001, 4_503_599_627_370_495, 9_007_199_254_740_993, i64::MAX, -1_002_000_000_001, -5]
+    {
         let update = json!({"update_id": 4_294_967_999_i64, "message": {
             "message_id": id, "from": user(id), "chat": {"id": id, "type": "private"}, "text": "a\nb \u{1f600}",
         }});
