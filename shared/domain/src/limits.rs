@@ -71,6 +71,8 @@ pub const CONFLICTS_MAX: usize = 10;
 pub const SETTLE_SECONDS: u64 = 300;
 pub const APPEND_TIMEOUT_MS: u64 = 25_000;
 pub const SEND_TIMEOUT_MS: u64 = 15_000;
+/// One look at the sheet, however many requests it takes.
+pub const READ_TIMEOUT_MS: u64 = 20_000;
 pub const LEASE_SECONDS: u64 = 120;
 pub const RETENTION_DAYS: u64 = 365;
 /// Time that must remain after an outward call to mark its outcome.
@@ -83,6 +85,8 @@ pub const VISIBILITY_SECONDS: u64 = 6 * FUNCTION_TIMEOUT_SECONDS;
 pub const RECEIVES_MAX: u32 = 10;
 
 const _: () = assert!(APPEND_TIMEOUT_MS + MARKING_MS < FUNCTION_TIMEOUT_SECONDS * 1_000);
+// One invocation may look whether the sheet is ready, append, and look up what an earlier one left.
+const _: () = assert!(2 * READ_TIMEOUT_MS + APPEND_TIMEOUT_MS + 2 * MARKING_MS < FUNCTION_TIMEOUT_SECONDS * 1_000);
 const _: () = assert!(SEND_TIMEOUT_MS + MARKING_MS < FUNCTION_TIMEOUT_SECONDS * 1_000);
 const _: () = assert!(FUNCTION_TIMEOUT_SECONDS < LEASE_SECONDS);
 const _: () = assert!(VISIBILITY_SECONDS >= 6 * FUNCTION_TIMEOUT_SECONDS && RECEIVES_MAX >= 5);

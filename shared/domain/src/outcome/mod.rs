@@ -11,7 +11,7 @@ pub use sheets::{AppendOutcome, Appended, NotApplied};
 pub use telegram::{NotSent, SendOutcome};
 
 /// How an HTTP exchange ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub enum Exchange {
     /// Not a byte of the request left: name resolution, connect or TLS failed, or no token could be had.
     NotSent(Cause),
@@ -19,4 +19,17 @@ pub enum Exchange {
     Lost(Cause),
     /// A whole answer.
     Answered { status: u16, retry_after_seconds: Option<u64>, body: Vec<u8> },
+}
+
+/// The body may hold a token or a customer's words: even `{:?}` shows only how long it is.
+impl std::fmt::Debug for Exchange {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::NotSent(cause) => write!(f, "NotSent({cause})"),
+            Self::Lost(cause) => write!(f, "Lost({cause})"),
+            Self::Answered { status, retry_after_seconds, body } => {
+                write!(f, "Answered({status}, {retry_after_seconds:?}, {} bytes)", body.len())
+            }
+        }
+    }
 }
