@@ -7,8 +7,11 @@ use std::time::Duration;
 
 use aws_config::{BehaviorVersion, SdkConfig};
 use aws_smithy_http_client::{Builder, tls};
+use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
+use aws_smithy_types::error::metadata::ProvideErrorMetadata;
 use aws_smithy_types::retry::RetryConfig;
 use aws_smithy_types::timeout::TimeoutConfig;
+use docket_domain::status::Cause;
 
 /// How patient the SDK is.
 #[derive(Debug, Clone, Copy)]
@@ -28,7 +31,11 @@ impl Default for Patience {
 /// Reads region, credentials and endpoint from the environment (`AWS_REGION`, `AWS_ENDPOINT_URL`, …), as the SDK does.
 pub async fn from_environment(patience: Patience) -> SdkConfig {
     aws_config::defaults(BehaviorVersion::latest())
-        .http_client(Builder::new().tls_provider(tls::Provider::Rustls(tls::rustls_provider::CryptoMode::Ring)).build_https())
+        .http_client(
+            Builder::new()
+                .tls_provider(tls::Provider::Rustls(tls::rustls_provider::CryptoMode::Ring))
+                .build_https(),
+        )
         .retry_config(retries(patience))
         .timeout_config(timeouts(patience))
         .load()
@@ -50,4 +57,26 @@ pub fn timeouts(patience: Patience) -> TimeoutConfig {
         .operation_attempt_timeout(Duration::from_millis(patience.attempt_timeout_ms))
         .operation_timeout(Duration::from_millis(patience.operation_timeout_ms))
         .build()
+}
+
+pub(crate) type SdkError<E> = aws_smithy_runtime_api::client::result::SdkError<E, HttpResponse>;
+
+/// Why a call failed, in one word: AWS's own error code where it sent one. Never its message, which may repeat what
+/// was sent.
+pub(crate) fn cause<E: ProvideErrorMetadata>(error: &SdkError<E>) -> Cause {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the SDK may learn new kinds of failure")]
+    match error {
+        SdkError::ServiceError(service) => match service.err().code() {
+            Some(code) => Cause::new(code),
+            None => Cause::new(format!("http_{}", service.raw().status().as_u16())),
+        },
+        SdkError::ConstructionFailure(_) => Cause::new("request_not_built"),
+        SdkError::TimeoutError(_) => Cause::new("timeout"),
+        SdkError::DispatchFailure(failure) if failure.is_timeout() => Cause::new("timeout"),
+        SdkError::DispatchFailure(_) => Cause::new("connection_failed"),
+        SdkError::ResponseError(response) => {
+            Cause::new(format!("answer_unreadable_http_{}", response.raw().status().as_u16()))
+        }
+        _ => Cause::new("failed"),
+    }
 }

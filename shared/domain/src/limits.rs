@@ -66,6 +66,10 @@ pub const HISTORY_FIRST: usize = 10;
 pub const HISTORY_MAX: usize = 60;
 /// Conflicting contents kept under one reference.
 pub const CONFLICTS_MAX: usize = 10;
+/// Largest record stored, as DynamoDB counts it (it takes 400 KB): all texts at their longest stay below.
+pub const ITEM_BYTES_MAX: usize = 350_000;
+/// Largest conversation stored: a draft at its longest, and a few references.
+pub const CONVERSATION_BYTES_MAX: usize = 64_000;
 
 /// Defaults of the settings that change timing.
 pub const SETTLE_SECONDS: u64 = 300;
@@ -97,6 +101,12 @@ const _: () = assert!(
     LEASE_SECONDS * 1_000 - APPEND_TIMEOUT_MS - MARKING_MS + GOOGLE_PROCESSING_SECONDS_MAX * 1_000
         < SETTLE_SECONDS * 1_000
 );
+// A record at its longest: its own summary and all conflicting ones, at three bytes a UTF-16 unit, and a kilobyte for
+// each entry of its history. A draft doubles what it must escape.
+const _: () = assert!(
+    (1 + CONFLICTS_MAX) * 3 * SUMMARY_UTF16_UNITS_MAX + HISTORY_MAX * 1_024 + 10_000 < ITEM_BYTES_MAX
+);
+const _: () = assert!(3 * SUMMARY_UTF16_UNITS_MAX * 2 + 10_000 < CONVERSATION_BYTES_MAX);
 // A summary at its longest (three bytes a UTF-16 unit) never fills a cell, nor a message with its own words.
 const _: () = assert!(SUMMARY_UTF16_UNITS_MAX < CELL_CHARS_MAX);
 const _: () = assert!(SUMMARY_UTF16_UNITS_MAX + 1_000 < MESSAGE_UTF16_UNITS_MAX);

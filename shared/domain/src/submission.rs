@@ -99,11 +99,10 @@ impl Contact {
     /// One line without control characters, bounded; `-` when nothing visible is left.
     #[must_use]
     pub fn clean(text: &str) -> Self {
-        let line = one_line(text);
-        if line.chars().all(is_invisible) {
-            return Self("-".into());
-        }
-        Self(line.chars().take(CONTACT_CHARS_MAX).collect::<String>().trim().to_owned())
+        let line: String = one_line(text).chars().take(CONTACT_CHARS_MAX).collect();
+        let line = line.trim();
+        // After the cut: what was visible may have stood behind it.
+        if line.chars().all(is_invisible) { Self("-".into()) } else { Self(line.to_owned()) }
     }
 
     #[must_use]
@@ -260,6 +259,8 @@ mod tests {
     #[test]
     fn a_contact_is_never_empty() {
         assert_eq!(Contact::of_user("", None, None).as_str(), "-");
+        let hidden = format!("{}Ann", "\u{200b}".repeat(CONTACT_CHARS_MAX));
+        assert_eq!(Contact::of_user(&hidden, None, None).as_str(), "-");
         assert_eq!(Contact::of_user("\u{3164}", None, Some("")).as_str(), "-");
         assert_eq!(Contact::of_user("Ann", Some("Lee"), Some("ann")).as_str(), "Ann Lee (@ann)");
         assert_eq!(Contact::of_user("Ann\nLee", None, None).as_str(), "Ann Lee");
