@@ -101,7 +101,7 @@ fn refusal(status: u16, body: &[u8]) -> Option<NotApplied> {
         return Some(NotApplied::Busy(Cause::new("http_429")));
     }
     // Only Google's own words prove that Google refused: a page of some front between us proves nothing.
-    let error = GoogleError::parse(body)?;
+    let error = GoogleError::parse(status, body)?;
     let halt = |cause: &str| Some(NotApplied::Halt(Cause::new(cause)));
     match status {
         400 if error.says("50000 characters") || error.says("Invalid values[") => {
@@ -137,6 +137,10 @@ fn read_applied(body: &[u8], tab: &str, rows: usize) -> AppendOutcome {
     let Ok(answer) = serde_json::from_slice::<Answer>(body) else {
         return AppendOutcome::Unknown(Cause::new("unreadable_answer"));
     };
+    // Success without a row, as behind a filter: that names no place where a row could be, right or wrong.
+    if answer.updates.updated_rows == 0 {
+        return AppendOutcome::Unknown(Cause::new("no_row_updated"));
+    }
     let misplaced = || AppendOutcome::Misplaced { range: shown(&answer.updates.updated_range) };
     let Some(range) = A1Range::parse(&answer.updates.updated_range) else {
         return misplaced();
