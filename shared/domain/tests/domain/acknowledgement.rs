@@ -44,7 +44,19 @@ fn the_arrows_between_states_are_those_of_the_picture() {
             format!("{} --{}--> {}", before.state.as_str(), event.as_str(), after.state.as_str())
         })
         .collect();
-    insta::assert_snapshot!(arrows.into_iter().collect::<Vec<_>>().join("\n"), @"");
+    insta::assert_snapshot!(arrows.into_iter().collect::<Vec<_>>().join("\n"), @r"
+    attempting --ack_accepted--> confirmed
+    attempting --ack_chat_moved--> pending
+    attempting --ack_chat_moved--> refused
+    attempting --ack_lease_ran_out--> uncertain
+    attempting --ack_not_sent--> pending
+    attempting --ack_refused--> refused
+    attempting --ack_unknown--> uncertain
+    pending --ack_claimed--> attempting
+    uncertain --ordered_leave--> abandoned
+    uncertain --ordered_seen--> confirmed
+    uncertain --ordered_send_again--> pending
+    ");
 }
 
 #[test]
