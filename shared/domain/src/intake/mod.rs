@@ -4,7 +4,7 @@
 //! said. The caller stores conditionally; when another update was faster it reads again and asks again here, so any
 //! interleaving ends as some order of the updates one after the other.
 
-mod button;
+pub mod button;
 mod command;
 mod confirm;
 
@@ -14,7 +14,7 @@ use crate::moment::Moment;
 use crate::reference::Reference;
 use crate::reply::{Button, Reply, card_text};
 use crate::submission::{ChatId, Contact, Fingerprint, Submission, Summary, SummaryError};
-pub use button::{CardVerb, Press};
+pub use button::{CardVerb, Press, Verb};
 pub use command::Command;
 pub use confirm::{already_recorded, conflict, expired, received};
 
