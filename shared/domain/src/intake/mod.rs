@@ -215,6 +215,10 @@ impl Desk<'_> {
     }
 
     fn text(self, chat_id: ChatId, message_id: i64, text: &str) -> Decision {
+        // Delivered again after its Confirm: it begins nothing, and is no part of a draft begun since.
+        if self.conversation.confirmed.iter().any(|confirmed| confirmed.message_id == message_id) {
+            return Decision::Answer(Reply::Silence);
+        }
         let Some(draft) = self.draft().cloned() else {
             return Decision::Answer(Reply::message(chat_id, &self.catalog.sentences.no_draft));
         };
@@ -223,6 +227,8 @@ impl Desk<'_> {
                 let reply = self.choose_type(chat_id, &self.catalog.sentences.choose_first, draft.id);
                 Decision::Answer(reply)
             }
+            // Written before this draft was begun, and delivered late or again.
+            DraftStep::WritingSummary { .. } if message_id <= draft.id => self.show_again(chat_id, None),
             DraftStep::WritingSummary { request_type } => {
                 self.take_summary(chat_id, message_id, request_type, text, &draft)
             }
