@@ -273,17 +273,30 @@ impl Desk<'_> {
         let summary = match Summary::clean(text) {
             Ok(summary) => summary,
             Err(SummaryError::Empty) => {
-                return Decision::Answer(Reply::message(chat_id, &sentences.empty_summary));
+                return self.refuse_summary(request_type, draft, Reply::message(chat_id, &sentences.empty_summary));
             }
             Err(SummaryError::TooLong { units, max }) => {
                 let values = [("units", &*units.to_string()), ("max", &*max.to_string())];
-                return Decision::Answer(Reply::message(chat_id, fill(&sentences.too_long, &values)));
+                let reply = Reply::message(chat_id, fill(&sentences.too_long, &values));
+                return self.refuse_summary(request_type, draft, reply);
             }
         };
         let card = Card { request_type: request_type.to_owned(), message_id, summary };
         let reply = self.card(chat_id, &card, None);
         let step = DraftStep::Card(card);
         self.keep(Some(Draft { step, expires_at: self.draft_end(), ..draft.clone() }), reply)
+    }
+
+    /// A text that cannot be a summary. When it replaced the one on the card by an edit, that card's button is dead: it
+    /// would record what the customer has taken back.
+    fn refuse_summary(&self, request_type: &str, draft: &Draft, reply: Reply) -> Decision {
+        match &draft.step {
+            DraftStep::Card(_) => {
+                let step = DraftStep::WritingSummary { request_type: request_type.to_owned() };
+                self.keep(Some(Draft { step, expires_at: self.draft_end(), ..draft.clone() }), reply)
+            }
+            DraftStep::WritingSummary { .. } | DraftStep::ChoosingType => Decision::Answer(reply),
+        }
     }
 
     /// A message that holds no text: one hint, nothing changes.
