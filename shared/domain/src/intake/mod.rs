@@ -152,7 +152,7 @@ pub fn decide(bot: &Bot, catalog: &Catalog, stored: &Stored, update: &Update, no
 /// A card's button still tells whether its enquiry is recorded; anything else starts afresh.
 fn decide_unreadable(catalog: &Catalog, update: &Update) -> Decision {
     match Press::parse(update) {
-        Some(press @ Press { verb: button::Verb::Card { .. }, .. }) => Decision::Recall { press },
+        Some(press @ Press { verb: Verb::Card { .. }, .. }) => Decision::Recall { press },
         Some(_) | None => Decision::Keep {
             next: Conversation::default(),
             reply: Reply::message(update.chat_id(), &catalog.sentences.draft_reset),
@@ -315,7 +315,7 @@ impl Desk<'_> {
         let Update::Button { from, .. } = update else { return Decision::Answer(Reply::Silence) };
         let draft = self.draft().filter(|draft| draft.sender_id == from.id).cloned();
         match (&press.verb, draft) {
-            (button::Verb::Type { draft_id, type_id }, draft) => {
+            (Verb::Type { draft_id, type_id }, draft) => {
                 let chosen = self.catalog.request_type(type_id);
                 match (chosen, draft) {
                     (Some(chosen), Some(draft))
@@ -333,7 +333,7 @@ impl Desk<'_> {
                     }
                 }
             }
-            (button::Verb::Card { verb, reference, short }, Some(draft)) => match &draft.step {
+            (Verb::Card { verb, reference, short }, Some(draft)) => match &draft.step {
                 DraftStep::Card(card) if self.card_is(press.chat_id, card, reference, short) => {
                     self.card_pressed(*verb, &press, &draft, card, from)
                 }
@@ -341,7 +341,7 @@ impl Desk<'_> {
                     Decision::Recall { press }
                 }
             },
-            (button::Verb::Card { .. }, None) => Decision::Recall { press },
+            (Verb::Card { .. }, None) => Decision::Recall { press },
         }
     }
 
