@@ -87,7 +87,8 @@ pub struct Draft {
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(tag = "step", rename_all = "snake_case", deny_unknown_fields)]
 pub enum DraftStep {
-    ChoosingType,
+    /// With braces: serde lets unknown fields of a unit variant pass.
+    ChoosingType {},
     WritingSummary { request_type: String },
     Card(Card),
 }
@@ -201,7 +202,7 @@ impl Desk<'_> {
                     id: message_id,
                     sender_id: from.id,
                     expires_at: self.draft_end(),
-                    step: DraftStep::ChoosingType,
+                    step: DraftStep::ChoosingType {},
                 };
                 let reply = self.choose_type(chat_id, &sentences.choose_type, draft.id);
                 self.keep(Some(draft), reply)
@@ -223,7 +224,7 @@ impl Desk<'_> {
             return Decision::Answer(Reply::message(chat_id, &self.catalog.sentences.no_draft));
         };
         match &draft.step {
-            DraftStep::ChoosingType => {
+            DraftStep::ChoosingType {} => {
                 let reply = self.choose_type(chat_id, &self.catalog.sentences.choose_first, draft.id);
                 Decision::Answer(reply)
             }
@@ -255,7 +256,7 @@ impl Desk<'_> {
             DraftStep::WritingSummary { request_type } if message_id > draft.id => {
                 self.take_summary(chat_id, message_id, request_type, text, &draft)
             }
-            DraftStep::Card(_) | DraftStep::WritingSummary { .. } | DraftStep::ChoosingType => {
+            DraftStep::Card(_) | DraftStep::WritingSummary { .. } | DraftStep::ChoosingType {} => {
                 Decision::Answer(Reply::Silence)
             }
         }
@@ -295,7 +296,7 @@ impl Desk<'_> {
                 let step = DraftStep::WritingSummary { request_type: request_type.to_owned() };
                 self.keep(Some(Draft { step, expires_at: self.draft_end(), ..draft.clone() }), reply)
             }
-            DraftStep::WritingSummary { .. } | DraftStep::ChoosingType => Decision::Answer(reply),
+            DraftStep::WritingSummary { .. } | DraftStep::ChoosingType {} => Decision::Answer(reply),
         }
     }
 
@@ -304,7 +305,7 @@ impl Desk<'_> {
         let sentences = &self.catalog.sentences;
         match self.draft().map(|draft| &draft.step) {
             None => Decision::Answer(Reply::message(chat_id, &sentences.no_draft)),
-            Some(DraftStep::ChoosingType | DraftStep::WritingSummary { .. }) => {
+            Some(DraftStep::ChoosingType {} | DraftStep::WritingSummary { .. }) => {
                 Decision::Answer(Reply::message(chat_id, &sentences.only_text))
             }
             Some(DraftStep::Card(_)) => self.show_again(chat_id, Some(&sentences.card_waits)),
@@ -337,7 +338,7 @@ impl Desk<'_> {
                 DraftStep::Card(card) if self.card_is(press.chat_id, card, reference, short) => {
                     self.card_pressed(*verb, &press, &draft, card, from)
                 }
-                DraftStep::Card(_) | DraftStep::ChoosingType | DraftStep::WritingSummary { .. } => {
+                DraftStep::Card(_) | DraftStep::ChoosingType {} | DraftStep::WritingSummary { .. } => {
                     Decision::Recall { press }
                 }
             },
@@ -399,7 +400,7 @@ impl Desk<'_> {
         let sentences = &self.catalog.sentences;
         Decision::Answer(match self.draft().map(|draft| (draft.id, &draft.step)) {
             None => Reply::message(chat_id, &sentences.no_draft),
-            Some((id, DraftStep::ChoosingType)) => self.choose_type(chat_id, &sentences.choose_type, id),
+            Some((id, DraftStep::ChoosingType {})) => self.choose_type(chat_id, &sentences.choose_type, id),
             Some((_, DraftStep::WritingSummary { request_type })) => {
                 Reply::message(chat_id, fill(&sentences.type_chosen, &[("type", request_type)]))
             }
