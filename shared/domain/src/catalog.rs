@@ -177,9 +177,14 @@ fn check_sentences(sentences: &Sentences) -> Result<(), CatalogError> {
             return fail("is longer than 32 characters".into());
         }
         let allowed = placeholders(built_in);
+        let mut held = HashSet::new();
         for placeholder in placeholders(text) {
             if !allowed.contains(&placeholder) {
                 return fail(format!("has no placeholder {{{placeholder}}}"));
+            }
+            // Twice would double a customer's words, past what Telegram takes.
+            if !held.insert(placeholder) {
+                return fail(format!("holds {{{placeholder}}} twice"));
             }
         }
         let needed = ["reference", "summary"];
@@ -246,6 +251,10 @@ mod tests {
             (r#"{"sentences":{"recorded":"done"}}"#, "must hold {reference}"),
             (r#"{"sentences":{"recorded":"{reference} {name}"}}"#, "no placeholder {name}"),
             (r#"{"sentences":{"recordet":"x"}}"#, "unknown field"),
+            (r#"{"sentences":{"card":"{summary} {summary}"}}"#, "holds {summary} twice"),
+            (r#"{"sentences":{"confirm_button":" "}}"#, "is empty"),
+            (&format!(r#"{{"sentences":{{"help":"{}"}}}}"#, "x".repeat(501)), "longer than 500"),
+            (&format!(r#"{{"sentences":{{"expired":"{}"}}}}"#, "x".repeat(201)), "longer than 200"),
         ] {
             let error = Catalog::parse(json).expect_err(json).to_string();
             assert!(error.contains(word), "{json}: {error}");

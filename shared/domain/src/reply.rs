@@ -111,6 +111,13 @@ mod tests {
             assert!(card.contains(&catalog.sentences.card_shortened));
             assert!(card.starts_with("above"));
         }
+        // Also between the longest sentences that a catalogue may hold.
+        let mut wordy = Catalog::default();
+        wordy.sentences.card = format!("{{type}}{{summary}}{}", "x".repeat(500 - 15));
+        let label = "😀".repeat(crate::limits::TYPE_LABEL_CHARS_MAX);
+        let card = card_text(&wordy, &label, &"a".repeat(3_000), Some(&"y".repeat(500)));
+        assert_eq!(units(&card), MESSAGE_UTF16_UNITS_MAX);
+        assert!(card.contains(&wordy.sentences.card_shortened));
         let whole = card_text(&catalog, "A quote", "short {reference}", None);
         assert!(whole.contains("short {reference}") && !whole.contains(&catalog.sentences.card_shortened));
     }

@@ -99,11 +99,12 @@ impl Contact {
     /// One line without control characters, bounded; `-` when nothing visible is left.
     #[must_use]
     pub fn clean(text: &str) -> Self {
-        let line = one_line(text);
+        let line: String = one_line(text).chars().take(CONTACT_CHARS_MAX).collect();
+        // After the cut: what is left must show something.
         if line.chars().all(is_invisible) {
             return Self("-".into());
         }
-        Self(line.chars().take(CONTACT_CHARS_MAX).collect::<String>().trim().to_owned())
+        Self(line.trim().to_owned())
     }
 
     #[must_use]
@@ -132,7 +133,7 @@ impl From<Contact> for String {
 
 fn one_line(text: &str) -> String {
     let spaced: String =
-        text.chars().map(|c| if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') { ' ' } else { c }).collect();
+        text.chars().filter(|c| !is_noncharacter(*c)).map(|c| if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') { ' ' } else { c }).collect();
     spaced.trim().to_owned()
 }
 
@@ -257,12 +258,29 @@ mod tests {
         assert_eq!(a.as_str().len(), 64);
     }
 
+    proptest::proptest! {
+        #[test]
+        fn what_is_cleaned_stays_as_it_is_and_can_be_stored(text in "(\\PC|[\\r\\n\\t \u{0}\u{200b}\u{2028}😀]){0,80}") {
+            if let Ok(summary) = Summary::clean(&text) {
+                proptest::prop_assert_eq!(Summary::clean(summary.as_str()), Ok(summary.clone()));
+                let json = serde_json::to_string(&summary).expect("a string");
+                proptest::prop_assert_eq!(serde_json::from_str::<Summary>(&json).ok(), Some(summary));
+            }
+            let contact = Contact::clean(&text);
+            proptest::prop_assert!(!contact.as_str().trim().is_empty());
+            proptest::prop_assert_eq!(Contact::clean(contact.as_str()), contact);
+        }
+    }
+
     #[test]
     fn a_contact_is_never_empty() {
         assert_eq!(Contact::of_user("", None, None).as_str(), "-");
         assert_eq!(Contact::of_user("\u{3164}", None, Some("")).as_str(), "-");
         assert_eq!(Contact::of_user("Ann", Some("Lee"), Some("ann")).as_str(), "Ann Lee (@ann)");
         assert_eq!(Contact::of_user("Ann\nLee", None, None).as_str(), "Ann Lee");
+        assert_eq!(Contact::of_user("Ann\u{fffe}", None, None).as_str(), "Ann");
+        let hidden = format!("{}Ann", "\u{200b}".repeat(CONTACT_CHARS_MAX));
+        assert_eq!(Contact::of_user(&hidden, None, None).as_str(), "-");
         assert_eq!(Contact::of_user(&"x".repeat(900), None, None).as_str().len(), CONTACT_CHARS_MAX);
     }
 }
