@@ -1,6 +1,8 @@
 //! "What an answer means: Sheets write", line by line, for one row and for several.
 
-use docket_domain::outcome::sheets::{A1Range, classify_append, classify_failed_read, header_is_ours, quoted};
+use docket_domain::outcome::sheets::{
+    A1Range, classify_append, classify_failed_read, header_is_ours, quoted,
+};
 use docket_domain::outcome::{AppendOutcome, Exchange, NotApplied};
 use docket_domain::row::HEADER;
 use serde_json::{Value, json};
@@ -105,7 +107,8 @@ fn an_answer_that_names_another_place_is_misplaced() {
 
 #[test]
 fn a_foreign_range_is_shown_bounded_and_without_control_characters() {
-    let AppendOutcome::Misplaced { range } = meaning(200, &updated(&format!("x\n\u{1b}{}", "y".repeat(500)), 1), 1)
+    let AppendOutcome::Misplaced { range } =
+        meaning(200, &updated(&format!("x\n\u{1b}{}", "y".repeat(500)), 1), 1)
     else {
         panic!("it names no place of ours")
     };
@@ -235,10 +238,12 @@ fn too_many_requests_are_a_pause_in_whatever_words() {
 
 #[test]
 fn every_other_status_is_unknown_in_whatever_words() {
-    let others = [100, 301, 302, 304, 307, 308, 402, 405, 406, 408, 409, 410, 411, 412, 418, 421, 425, 431, 451];
+    let others =
+        [100, 301, 302, 304, 307, 308, 402, 405, 406, 408, 409, 410, 411, 412, 418, 421, 425, 431, 451];
     for status in others.into_iter().chain(500..600) {
         for rows in ROW_COUNTS {
-            for body in ["", HTML, "{", &google(status, "Unable to parse range"), &updated("Intake!A2:F2", 1)] {
+            for body in ["", HTML, "{", &google(status, "Unable to parse range"), &updated("Intake!A2:F2", 1)]
+            {
                 assert_eq!(
                     meaning(status, body, rows),
                     AppendOutcome::Unknown(cause(&format!("http_{status}"))),

@@ -4,9 +4,7 @@
 use std::collections::BTreeMap;
 
 use docket_domain::catalog::Catalog;
-use docket_domain::intake::{
-    self, Bot, Conversation, Decision, Draft, Press, Sender, Stored, Update, Verb,
-};
+use docket_domain::intake::{self, Bot, Conversation, Decision, Draft, Press, Sender, Stored, Update, Verb};
 use docket_domain::moment::Moment;
 use docket_domain::reference::Reference;
 use docket_domain::reply::{self, Reply};
@@ -166,7 +164,9 @@ impl Chat {
     }
 
     fn recall(&self, press: &Press) -> Reply {
-        let Verb::Card { reference, short, .. } = &press.verb else { panic!("only a card is recalled: {press:?}") };
+        let Verb::Card { reference, short, .. } = &press.verb else {
+            panic!("only a card is recalled: {press:?}")
+        };
         match self.records.get(reference) {
             Some(record) if record.submission.fingerprint.short() == short => {
                 intake::already_recorded(&self.catalog, press, reference)

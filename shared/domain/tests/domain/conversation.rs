@@ -154,10 +154,7 @@ fn a_text_written_before_the_draft_began_is_not_its_summary() {
     let before = chat.text("hello?");
     chat.says("/new");
     chat.presses("A quote");
-    assert_eq!(
-        seen(&chat.takes(&before)),
-        "A quote: now please write your enquiry in one message."
-    );
+    assert_eq!(seen(&chat.takes(&before)), "A quote: now please write your enquiry in one message.");
     assert_eq!(chat.open_card(), None);
 }
 
@@ -315,7 +312,8 @@ fn a_refused_message_may_be_mended_by_an_edit() {
 
 #[test]
 fn an_edit_into_something_unusable_takes_the_card_back_and_the_next_message_counts() {
-    for (unusable, words) in [("y".repeat(3_001), "it has 3001"), ("\u{200b}".to_owned(), "no visible text")] {
+    for (unusable, words) in [("y".repeat(3_001), "it has 3001"), ("\u{200b}".to_owned(), "no visible text")]
+    {
         let mut chat = Chat::card("Twelve chairs");
         let old = confirm_data(&chat);
         let edit = chat.edited(chat.last_message_id(), &unusable);
@@ -489,14 +487,17 @@ fn buttons_that_we_never_built_say_that_they_expired() {
 #[test]
 fn a_button_whose_message_is_out_of_reach_is_answered_by_a_new_message() {
     let mut chat = Chat::card("Twelve chairs");
-    let Update::Button { callback_id, chat_id, from, data, .. } = chat.press("Confirm") else { panic!("a press") };
+    let Update::Button { callback_id, chat_id, from, data, .. } = chat.press("Confirm") else {
+        panic!("a press")
+    };
     let reply = chat.takes(&Update::Button { callback_id, chat_id, message_id: None, from, data });
     assert!(matches!(&reply, Reply::Message { text, .. } if text.contains("is received under")), "{reply:?}");
 }
 
 #[test]
 fn a_stored_draft_that_cannot_be_read_is_reset_with_one_sentence_and_locks_nobody_out() {
-    let reset = "Your unfinished enquiry could not be read any more and was dropped. Send /new to start again.";
+    let reset =
+        "Your unfinished enquiry could not be read any more and was dropped. Send /new to start again.";
     let mut chat = Chat::card("Twelve chairs");
     chat.damage();
     assert_eq!(seen(&chat.says("hello?")), reset);
@@ -594,7 +595,9 @@ fn every_command_is_answered_at_every_step() {
         ("writing", Chat::writing()),
         ("card", Chat::card("Twelve chairs")),
     ] {
-        for command in ["/start", "/start abc", "/new@OurBot", "/cancel", "/help", "/status", "/start@OtherBot"] {
+        for command in
+            ["/start", "/start abc", "/new@OurBot", "/cancel", "/help", "/status", "/start@OtherBot"]
+        {
             let mut chat = start.clone();
             let reply = seen(&chat.says(command));
             let first_line = reply.lines().next().unwrap_or_default();
@@ -657,7 +660,8 @@ fn status_says_no_more_than_what_is_known() {
     let claim = WriteEvent::Claimed { token: token("t"), lease_seconds: LEASE_SECONDS };
     let unknown = WriteEvent::Unknown { cause: cause("timeout"), settle_seconds: 300 };
     let confirmed = WriteEvent::Applied { range: range() };
-    let refused = WriteEvent::NotApplied { reason: NotApplied::CellAlone(cause("cell_refused")), jitter_seconds: 0 };
+    let refused =
+        WriteEvent::NotApplied { reason: NotApplied::CellAlone(cause("cell_refused")), jitter_seconds: 0 };
     let abandon = WriteEvent::Ordered(WriteOrder::Abandon { why: "spam".to_owned() });
     let mut said = Vec::new();
     for events in [
@@ -692,7 +696,8 @@ fn status_says_no_more_than_what_is_known() {
 
 #[test]
 fn a_chat_of_any_id_is_recorded_unchanged() {
-    for id in [7_100_000_001, -1_002_000_000_001, 4_503_599_627_370_495, 9_007_199_254_740_993, -5, i64::MIN] {
+    for id in [7_100_000_001, -1_002_000_000_001, 4_503_599_627_370_495, 9_007_199_254_740_993, -5, i64::MIN]
+    {
         let chat_id = docket_domain::submission::ChatId(id);
         let json = serde_json::to_string(&chat_id).expect("a number");
         assert_eq!(json, id.to_string());
@@ -702,7 +707,8 @@ fn a_chat_of_any_id_is_recorded_unchanged() {
 
 #[test]
 fn every_button_shown_is_1_to_64_bytes() {
-    let types: Vec<String> = (0..20).map(|n| format!(r#"{{"id":"{n:0>24}","label":"{}"}}"#, "Ж".repeat(64))).collect();
+    let types: Vec<String> =
+        (0..20).map(|n| format!(r#"{{"id":"{n:0>24}","label":"{}"}}"#, "Ж".repeat(64))).collect();
     let catalog = format!(r#"{{"request_types":[{}]}}"#, types.join(","));
     let mut chat = Chat::new();
     chat.catalog = Catalog::parse(&catalog).expect("a catalogue at its bounds");
@@ -767,7 +773,8 @@ fn what_another_release_wrote_is_not_read_as_something_else() {
         r#"{"draft":null}"#.to_owned(),
         r#"{"draft":null,"confirmed":[],"language":"de"}"#.to_owned(),
         r#"{"draft":null,"confirmed":[{"message_id":1,"reference":"DK-1"}]}"#.to_owned(),
-        r#"{"draft":null,"confirmed":[{"message_id":1,"reference":"DK-8M4T-K2QX-7RZ9","more":1}]}"#.to_owned(),
+        r#"{"draft":null,"confirmed":[{"message_id":1,"reference":"DK-8M4T-K2QX-7RZ9","more":1}]}"#
+            .to_owned(),
         draft(r#"{"step":"choosing_type","language":"de"}"#),
         draft(r#"{"step":"writing_summary","request_type":"A quote","language":"de"}"#),
         draft(r#"{"step":"writing_summary"}"#),

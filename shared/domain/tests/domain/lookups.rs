@@ -3,7 +3,9 @@
 
 use docket_domain::limits::UNREADABLE_SECONDS_MAX;
 use docket_domain::moment::Moment;
-use docket_domain::status::{By, DueStep, Finding, Record, ReviewReason, WriteEvent, WriteOrder, WriteReview};
+use docket_domain::status::{
+    By, DueStep, Finding, Record, ReviewReason, WriteEvent, WriteOrder, WriteReview,
+};
 
 use super::samples::{LEASE_SECONDS, at, cause, range, recorded, token, why};
 
@@ -75,7 +77,8 @@ fn a_worker_that_died_is_looked_up_when_its_lease_ends_and_never_appended_again(
     let record = claimed();
     let (step, lease_until) = record.due().expect("the lease is watched");
     assert_eq!(step, DueStep::LookUp);
-    let uncertain = record.write_after(&WriteEvent::LeaseRanOut, lease_until, &By::Writer).expect("it is over");
+    let uncertain =
+        record.write_after(&WriteEvent::LeaseRanOut, lease_until, &By::Writer).expect("it is over");
     assert_eq!(uncertain.due(), Some((DueStep::LookUp, lease_until)));
     let (looked, record) = misses(uncertain, 300);
     assert_eq!(looked, [121, 181, 361]);

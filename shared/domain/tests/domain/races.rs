@@ -61,7 +61,8 @@ fn all_runs(chat: &Chat, updates: &[Update]) -> Vec<Run> {
     let mut ended = Vec::new();
     while let Some(run) = open.pop() {
         assert!(run.order.len() < 40, "a loser never gets through: {}", run.order);
-        let unanswered: Vec<usize> = (0..updates.len()).filter(|which| run.replies[*which].is_none()).collect();
+        let unanswered: Vec<usize> =
+            (0..updates.len()).filter(|which| run.replies[*which].is_none()).collect();
         if unanswered.is_empty() {
             ended.push(run);
             continue;

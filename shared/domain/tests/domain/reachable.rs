@@ -8,14 +8,14 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use docket_domain::moment::Moment;
 use docket_domain::status::{
-    AckEvent, AckOrder, AckState, By, ConflictEvent, DueStep, Evidence, History, Record, Wait, WriteEvent, WriteOrder,
-    WriteState,
+    AckEvent, AckOrder, AckState, By, ConflictEvent, DueStep, Evidence, History, Record, Wait, WriteEvent,
+    WriteOrder, WriteState,
 };
 use docket_domain::submission::ChatId;
 
 use super::samples::{
-    LEASE_SECONDS, SETTLE_SECONDS, ack_orders, at, cause, conflict, findings, not_applied, not_sent, range, recorded,
-    token, why, write_orders,
+    LEASE_SECONDS, SETTLE_SECONDS, ack_orders, at, cause, conflict, findings, not_applied, not_sent, range,
+    recorded, token, why, write_orders,
 };
 
 /// Orders of each kind that an operator gives on one path, at most: enough to repeat an effect, and to do it again.
@@ -106,7 +106,9 @@ impl Node {
                 next.record = self.record.acknowledgement_after(event, self.now, &By::Acknowledger).ok()?;
                 match event {
                     AckEvent::Claimed { .. } => next.messages += 1,
-                    AckEvent::NotSent(_) | AckEvent::Moved { .. } | AckEvent::Refused { .. } => next.messages -= 1,
+                    AckEvent::NotSent(_) | AckEvent::Moved { .. } | AckEvent::Refused { .. } => {
+                        next.messages -= 1
+                    }
                     AckEvent::Ordered(AckOrder::SendAgain { .. }) => next.message_orders += 1,
                     _ => {}
                 }
@@ -206,11 +208,12 @@ impl Node {
                     .iter()
                     .any(|event| self.record.write_after(event, now, &By::Writer).is_ok())
             }
-            DueStep::Acknowledge => {
-                [AckEvent::Claimed { token: token("ours"), lease_seconds: LEASE_SECONDS }, AckEvent::LeaseRanOut]
-                    .iter()
-                    .any(|event| self.record.acknowledgement_after(event, now, &By::Acknowledger).is_ok())
-            }
+            DueStep::Acknowledge => [
+                AckEvent::Claimed { token: token("ours"), lease_seconds: LEASE_SECONDS },
+                AckEvent::LeaseRanOut,
+            ]
+            .iter()
+            .any(|event| self.record.acknowledgement_after(event, now, &By::Acknowledger).is_ok()),
         };
         assert!(possible, "{step:?} is due and nothing can be done: {}", self.path.join(" > "));
     }

@@ -44,7 +44,10 @@ fn a_chat_that_is_gone_or_forbids_us_is_refused_for_good_whatever_the_words() {
 #[test]
 fn a_refusal_that_travels_in_a_200_means_what_its_code_says() {
     assert_eq!(meaning(200, None, &refused(403, "x")), SendOutcome::Refused(cause("http_403")));
-    assert_eq!(meaning(200, None, &refused(401, "x")), SendOutcome::NotSent(NotSent::Halt(cause("http_401"))));
+    assert_eq!(
+        meaning(200, None, &refused(401, "x")),
+        SendOutcome::NotSent(NotSent::Halt(cause("http_401")))
+    );
     assert_eq!(meaning(200, None, &refused(500, "x")), SendOutcome::Unknown(cause("http_500")));
     assert_eq!(
         meaning(200, Some(9), &refused(429, "x")),
@@ -55,8 +58,14 @@ fn a_refusal_that_travels_in_a_200_means_what_its_code_says() {
 #[test]
 fn every_other_status_is_unknown() {
     for status in [100, 301, 302, 304, 402, 405, 406, 408, 409, 410, 413, 418].into_iter().chain(500..600) {
-        for body in ["", "<html>", "{", "{}", &refused(status, "Internal Server Error: restart"), r#"{"ok":true}"#] {
-            assert_eq!(meaning(status, None, body), SendOutcome::Unknown(cause(&format!("http_{status}"))), "{body}");
+        for body in
+            ["", "<html>", "{", "{}", &refused(status, "Internal Server Error: restart"), r#"{"ok":true}"#]
+        {
+            assert_eq!(
+                meaning(status, None, body),
+                SendOutcome::Unknown(cause(&format!("http_{status}"))),
+                "{body}"
+            );
         }
     }
 }
