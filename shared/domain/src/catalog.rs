@@ -118,7 +118,8 @@ impl Catalog {
             #[serde(default)]
             sentences: Sentences,
         }
-        let wire: Wire = serde_json::from_str(json).map_err(|error| CatalogError(format!("not a catalogue: {error}")))?;
+        let wire: Wire =
+            serde_json::from_str(json).map_err(|error| CatalogError(format!("not a catalogue: {error}")))?;
         let request_types = wire.request_types.unwrap_or_else(|| Self::default().request_types);
         check_types(&request_types)?;
         check_sentences(&wire.sentences)?;
@@ -209,9 +210,9 @@ pub fn fill(sentence: &str, values: &[(&str, &str)]) -> String {
     while let Some(open) = rest.find('{') {
         filled.push_str(&rest[..open]);
         let after = &rest[open + 1..];
-        let value = after
-            .split_once('}')
-            .and_then(|(name, tail)| values.iter().find(|(known, _)| *known == name).map(|(_, value)| (value, tail)));
+        let value = after.split_once('}').and_then(|(name, tail)| {
+            values.iter().find(|(known, _)| *known == name).map(|(_, value)| (value, tail))
+        });
         match value {
             Some((value, tail)) => {
                 filled.push_str(value);

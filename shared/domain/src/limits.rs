@@ -163,7 +163,12 @@ mod tests {
     fn the_defaults_and_the_small_timings_of_a_rehearsal_are_accepted() {
         let built_in = Timing::default();
         assert_eq!(built_in.checked(false), Ok(built_in));
-        let small = Timing { append_timeout_ms: 1_500, send_timeout_ms: 1_500, lease_seconds: 12, settle_seconds: 10 };
+        let small = Timing {
+            append_timeout_ms: 1_500,
+            send_timeout_ms: 1_500,
+            lease_seconds: 12,
+            settle_seconds: 10,
+        };
         assert_eq!(small.checked(true), Ok(small));
     }
 
@@ -193,8 +198,12 @@ mod tests {
             assert!(said.contains(word), "{timing:?}: {said}");
         }
         let huge = u64::MAX;
-        let timing =
-            Timing { append_timeout_ms: huge, send_timeout_ms: huge, lease_seconds: huge, settle_seconds: huge };
+        let timing = Timing {
+            append_timeout_ms: huge,
+            send_timeout_ms: huge,
+            lease_seconds: huge,
+            settle_seconds: huge,
+        };
         assert!(timing.checked(true).is_err());
     }
 }

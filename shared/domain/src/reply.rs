@@ -71,7 +71,11 @@ fn units(text: &str) -> usize {
 }
 
 fn bounded(text: String) -> String {
-    if units(&text) <= MESSAGE_UTF16_UNITS_MAX { text } else { shortened(&text, MESSAGE_UTF16_UNITS_MAX, "[…]") }
+    if units(&text) <= MESSAGE_UTF16_UNITS_MAX {
+        text
+    } else {
+        shortened(&text, MESSAGE_UTF16_UNITS_MAX, "[…]")
+    }
 }
 
 /// `text` in at most `room` UTF-16 units, cut between characters, with `mark` at the cut.

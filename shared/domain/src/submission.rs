@@ -73,7 +73,11 @@ impl<'de> serde::Deserialize<'de> for Summary {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         let summary = Self::clean(&text).map_err(serde::de::Error::custom)?;
-        if summary.0 == text { Ok(summary) } else { Err(serde::de::Error::custom("the summary is not clean")) }
+        if summary.0 == text {
+            Ok(summary)
+        } else {
+            Err(serde::de::Error::custom("the summary is not clean"))
+        }
     }
 }
 
@@ -132,8 +136,11 @@ impl From<Contact> for String {
 }
 
 fn one_line(text: &str) -> String {
-    let spaced: String =
-        text.chars().filter(|c| !is_noncharacter(*c)).map(|c| if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') { ' ' } else { c }).collect();
+    let spaced: String = text
+        .chars()
+        .filter(|c| !is_noncharacter(*c))
+        .map(|c| if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') { ' ' } else { c })
+        .collect();
     spaced.trim().to_owned()
 }
 
@@ -251,7 +258,9 @@ mod tests {
     fn no_two_field_splits_share_a_fingerprint() {
         let summary = |text| Summary::clean(text).expect("has words");
         let a = Fingerprint::of("ab", &summary("c"), ChatId(1));
-        for (kind, text, chat) in [("a", "bc", 1), ("abc", "1", 1), ("ab", "c", 11), ("ab", "c1", 1), ("ab", "c", -1)] {
+        for (kind, text, chat) in
+            [("a", "bc", 1), ("abc", "1", 1), ("ab", "c", 11), ("ab", "c1", 1), ("ab", "c", -1)]
+        {
             assert_ne!(a, Fingerprint::of(kind, &summary(text), ChatId(chat)));
         }
         assert_eq!(a, Fingerprint::of("ab", &summary("c"), ChatId(1)));

@@ -29,11 +29,28 @@ pub struct Bot {
 /// One update, as far as Docket cares. Only private chats get this far.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Update {
-    Text { chat_id: ChatId, message_id: i64, from: Sender, text: String },
+    Text {
+        chat_id: ChatId,
+        message_id: i64,
+        from: Sender,
+        text: String,
+    },
     /// A message that holds no text: a sticker, a photo with or without words under it, a poll.
-    NotText { chat_id: ChatId },
-    EditedText { chat_id: ChatId, message_id: i64, text: String },
-    Button { callback_id: String, chat_id: ChatId, message_id: Option<i64>, from: Sender, data: String },
+    NotText {
+        chat_id: ChatId,
+    },
+    EditedText {
+        chat_id: ChatId,
+        message_id: i64,
+        text: String,
+    },
+    Button {
+        callback_id: String,
+        chat_id: ChatId,
+        message_id: Option<i64>,
+        from: Sender,
+        data: String,
+    },
 }
 
 impl Update {
@@ -89,7 +106,9 @@ pub struct Draft {
 pub enum DraftStep {
     /// With braces: serde lets unknown fields of a unit variant pass.
     ChoosingType {},
-    WritingSummary { request_type: String },
+    WritingSummary {
+        request_type: String,
+    },
     Card(Card),
 }
 
@@ -107,9 +126,14 @@ pub struct Card {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stored {
     Absent,
-    Present { version: u64, conversation: Conversation },
+    Present {
+        version: u64,
+        conversation: Conversation,
+    },
     /// Written by another release, or damaged. It must never lock a chat.
-    Unreadable { version: Option<u64> },
+    Unreadable {
+        version: Option<u64>,
+    },
 }
 
 /// What one update leads to.
@@ -274,7 +298,11 @@ impl Desk<'_> {
         let summary = match Summary::clean(text) {
             Ok(summary) => summary,
             Err(SummaryError::Empty) => {
-                return self.refuse_summary(request_type, draft, Reply::message(chat_id, &sentences.empty_summary));
+                return self.refuse_summary(
+                    request_type,
+                    draft,
+                    Reply::message(chat_id, &sentences.empty_summary),
+                );
             }
             Err(SummaryError::TooLong { units, max }) => {
                 let values = [("units", &*units.to_string()), ("max", &*max.to_string())];
@@ -323,8 +351,7 @@ impl Desk<'_> {
                         if draft.id == *draft_id && !matches!(draft.step, DraftStep::Card(_)) =>
                     {
                         let request_type = chosen.label.clone();
-                        let sentence =
-                            fill(&self.catalog.sentences.type_chosen, &[("type", &request_type)]);
+                        let sentence = fill(&self.catalog.sentences.type_chosen, &[("type", &request_type)]);
                         let step = DraftStep::WritingSummary { request_type };
                         let draft = Draft { step, expires_at: self.draft_end(), ..draft };
                         self.keep(Some(draft), press.settled(sentence))
@@ -346,7 +373,14 @@ impl Desk<'_> {
         }
     }
 
-    fn card_pressed(&self, verb: CardVerb, press: &Press, draft: &Draft, card: &Card, from: &Sender) -> Decision {
+    fn card_pressed(
+        &self,
+        verb: CardVerb,
+        press: &Press,
+        draft: &Draft,
+        card: &Card,
+        from: &Sender,
+    ) -> Decision {
         match verb {
             CardVerb::Confirm => {
                 let submission = self.submission(press.chat_id, card, &from.contact);
@@ -354,10 +388,7 @@ impl Desk<'_> {
                 next.draft = None;
                 next.confirmed.insert(
                     0,
-                    ConfirmedMessage {
-                        message_id: card.message_id,
-                        reference: submission.reference.clone(),
-                    },
+                    ConfirmedMessage { message_id: card.message_id, reference: submission.reference.clone() },
                 );
                 next.confirmed.truncate(5);
                 Decision::Confirm { next, submission: Box::new(submission), press: press.clone() }
@@ -433,7 +464,9 @@ impl Desk<'_> {
             .catalog
             .request_types()
             .iter()
-            .map(|kind| vec![Button { text: kind.label.clone(), data: button::type_data(draft_id, &kind.id) }])
+            .map(|kind| {
+                vec![Button { text: kind.label.clone(), data: button::type_data(draft_id, &kind.id) }]
+            })
             .collect();
         Reply::Message { chat_id, text: text.to_owned(), buttons }
     }

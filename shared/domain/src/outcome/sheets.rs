@@ -62,7 +62,9 @@ pub enum AppendOutcome {
     /// Our tab, columns A to F, as many rows as sent.
     Applied(Appended),
     /// Applied, and somewhere else than asked: the sheet stops.
-    Misplaced { range: String },
+    Misplaced {
+        range: String,
+    },
     NotApplied(NotApplied),
     Unknown(Cause),
 }
@@ -153,11 +155,7 @@ fn read_applied(body: &[u8], tab: &str, rows: usize) -> AppendOutcome {
         && first_row > 1
         && rows_named == rows as u64
         && answer.updates.updated_rows == rows;
-    if ours {
-        AppendOutcome::Applied(Appended { tab: quoted(tab), first_row })
-    } else {
-        misplaced()
-    }
+    if ours { AppendOutcome::Applied(Appended { tab: quoted(tab), first_row }) } else { misplaced() }
 }
 
 /// A range out of a foreign answer, fit to be shown: bounded and without control characters.
@@ -207,5 +205,8 @@ fn split_cell(cell: &str) -> Option<(String, u32)> {
 #[must_use]
 pub fn header_is_ours(cells: &[Value]) -> bool {
     cells.len() >= HEADER.len()
-        && HEADER.iter().zip(cells).all(|(expected, cell)| cell.as_str().is_some_and(|text| text.trim() == *expected))
+        && HEADER
+            .iter()
+            .zip(cells)
+            .all(|(expected, cell)| cell.as_str().is_some_and(|text| text.trim() == *expected))
 }
