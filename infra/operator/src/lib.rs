@@ -1,0 +1,101 @@
+//! The operator's command: what is known about an enquiry, and what needs a person.
+//!
+//! It only reads, so far. Data goes to standard output, messages to standard error; the exit status says what became of
+//! it: 0 done, 1 refused or not found, 2 usage, 3 the other side could not be reached.
+
+pub mod answers;
+pub mod cli;
+pub mod json;
+pub mod page;
+pub mod visible;
+
+use docket_domain::ports::{StoreError, Submissions};
+use docket_domain::reference::Reference;
+use docket_domain::status::{Record, ReviewReason};
+
+/// Why a command did not do what was asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Stopped {
+    /// Refused, or there is no such thing.
+    Refused(String),
+    /// The command line or a setting is wrong.
+    Usage(String),
+    /// The other side could not be reached.
+    Unreachable(String),
+}
+
+impl Stopped {
+    #[must_use]
+    pub fn exit_status(&self) -> u8 {
+        match self {
+            Self::Refused(_) => 1,
+            Self::Usage(_) => 2,
+            Self::Unreachable(_) => 3,
+        }
+    }
+
+    #[must_use]
+    pub fn message(&self) -> &str {
+        match self {
+            Self::Refused(message) | Self::Usage(message) | Self::Unreachable(message) => message,
+        }
+    }
+}
+
+impl From<StoreError> for Stopped {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::NotApplied(cause) | StoreError::OutcomeUnknown(cause) => {
+                Self::Unreachable(format!("the table could not be read: {cause}"))
+            }
+            StoreError::Unreadable(cause) => Self::Refused(format!("the record cannot be read: {cause}")),
+        }
+    }
+}
+
+/// One open review, with its record.
+#[derive(Debug)]
+pub struct Listed {
+    pub record: Record,
+    pub review: docket_domain::status::OpenReview,
+}
+
+/// The record of one reference.
+///
+/// # Errors
+/// Not found, not readable, or not reachable.
+pub async fn show<S: Submissions>(submissions: &S, reference: &Reference) -> Result<Record, Stopped> {
+    submissions
+        .get(reference)
+        .await?
+        .ok_or_else(|| Stopped::Refused(format!("no submission has the reference {reference}")))
+}
+
+/// Every open review, oldest first; a record with several has several lines.
+///
+/// # Errors
+/// Not reachable, or a record that cannot be read: a list with a hole would look complete.
+pub async fn reviews<S: Submissions>(submissions: &S) -> Result<Vec<Listed>, Stopped> {
+    /// More than anybody reads; the count of a longer list is the dashboard's.
+    const EACH_MAX: usize = 1_000;
+    let mut listed = Vec::new();
+    for reason in ReviewReason::ALL {
+        for (reference, _) in submissions.reviews(reason, EACH_MAX).await? {
+            // The index lags behind the record, and the record decides.
+            let Some(record) = submissions.get(&reference).await? else { continue };
+            for review in record.reviews() {
+                let known = listed.iter().any(|other: &Listed| {
+                    other.record.submission.reference == reference && other.review.reason == review.reason
+                });
+                if !known {
+                    listed.push(Listed { record: record.clone(), review });
+                }
+            }
+        }
+    }
+    listed.sort_by(|a, b| {
+        let key = |listed: &Listed| (listed.review.since, listed.record.submission.reference.clone());
+        key(a).cmp(&key(b))
+    });
+    Ok(listed)
+}

@@ -1,1 +1,22 @@
-fn main() {}
+//! Command line in, text out, exit status.
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+use docket::cli::{self, Cli};
+use docket_adapters::config::Environment;
+
+#[tokio::main(flavor = "current_thread")]
+#[expect(clippy::print_stdout, clippy::print_stderr, reason = "printing is what a command does")]
+async fn main() -> ExitCode {
+    match cli::run(Cli::parse(), &Environment::of_process()).await {
+        Ok(text) => {
+            anstream::println!("{text}");
+            ExitCode::SUCCESS
+        }
+        Err(stopped) => {
+            anstream::eprintln!("docket: {}", stopped.message());
+            ExitCode::from(stopped.exit_status())
+        }
+    }
+}

@@ -1,1 +1,372 @@
-//! To come.
+//! The settings: the only place that reads the environment.
+//!
+//! A missing, empty or malformed setting is one sentence that names it and never shows its value. Nothing gets a silent
+//! default in place of a value that was set wrongly.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use docket_domain::catalog::Catalog;
+use docket_domain::intake::Bot;
+use docket_domain::limits::{self, Timing};
+
+/// A value that must not be shown.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    #[must_use]
+    pub fn new(value: impl Into<String>) -> Self {
+        Self(value.into())
+    }
+
+    /// The value itself, for the one place that sends or compares it.
+    #[must_use]
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(…)")
+    }
+}
+
+/// A setting that stops the function; the text is for whoever sets it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ConfigError(String);
+
+impl ConfigError {
+    /// `problem` completes the sentence that begins with the setting's name, and must not hold its value.
+    #[must_use]
+    pub fn of(name: &str, problem: impl fmt::Display) -> Self {
+        Self(format!("{name} {problem}"))
+    }
+}
+
+/// The environment variables, trimmed.
+#[derive(Clone)]
+pub struct Environment(HashMap<String, String>);
+
+/// Settings that may be given by the name of an SSM parameter instead, in `NAME_PARAMETER`.
+const PARAMETERS: [&str; 5] =
+    ["WEBHOOK_SECRET", "WEBHOOK_SECRET_PREVIOUS", "BOT_TOKEN", "GOOGLE_CREDENTIALS", "CATALOG"];
+
+impl Environment {
+    /// Of this process.
+    #[must_use]
+    pub fn of_process() -> Self {
+        let pairs = std::env::vars_os().filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?)));
+        Self::of(pairs)
+    }
+
+    /// Of these pairs: surrounding blanks and trailing newlines are no part of a value.
+    pub fn of(pairs: impl IntoIterator<Item = (String, String)>) -> Self {
+        Self(pairs.into_iter().map(|(name, value)| (name, value.trim().to_owned())).collect())
+    }
+
+    /// The SSM parameters that must be read for `used`, as (setting, parameter name).
+    pub fn parameters(&self, used: &[&str]) -> Result<Vec<(String, String)>, ConfigError> {
+        let mut wanted = Vec::new();
+        for name in PARAMETERS.into_iter().filter(|name| used.contains(name)) {
+            // `WEBHOOK_SECRET_PREVIOUS` may be called by either order of its endings.
+            let aliases = match name {
+                "WEBHOOK_SECRET_PREVIOUS" => vec!["WEBHOOK_SECRET_PREVIOUS_PARAMETER", "WEBHOOK_SECRET_PARAMETER_PREVIOUS"],
+                _ => vec![],
+            };
+            let plain = format!("{name}_PARAMETER");
+            let names = if aliases.is_empty() { vec![plain.as_str()] } else { aliases };
+            for parameter in names {
+                let Some(value) = self.0.get(parameter) else { continue };
+                if value.is_empty() {
+                    return Err(ConfigError::of(parameter, "is empty"));
+                }
+                if self.0.contains_key(name) {
+                    return Err(ConfigError::of(name, format!("and {parameter} are both set; one of them is enough")));
+                }
+                wanted.push((name.to_owned(), value.clone()));
+            }
+        }
+        Ok(wanted)
+    }
+
+    /// The same environment with a setting's value filled in from its parameter.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: &str) -> Self {
+        self.0.insert(name.to_owned(), value.trim().to_owned());
+        self
+    }
+
+    /// A setting that must be there.
+    pub fn required(&self, name: &str) -> Result<String, ConfigError> {
+        match self.0.get(name) {
+            None if PARAMETERS.contains(&name) && name != "CATALOG" => {
+                Err(ConfigError::of(name, format!("is missing (or {name}_PARAMETER)")))
+            }
+            None => Err(ConfigError::of(name, "is missing")),
+            Some(value) if value.is_empty() => Err(ConfigError::of(name, "is empty")),
+            Some(value) => Ok(value.clone()),
+        }
+    }
+
+    /// A setting that may be absent, but not empty.
+    pub fn optional(&self, name: &str) -> Result<Option<String>, ConfigError> {
+        match self.0.get(name) {
+            None => Ok(None),
+            Some(value) if value.is_empty() => Err(ConfigError::of(name, "is empty")),
+            Some(value) => Ok(Some(value.clone())),
+        }
+    }
+
+    fn number(&self, name: &str, default: u64) -> Result<u64, ConfigError> {
+        match self.optional(name)? {
+            None => Ok(default),
+            Some(value) => value.parse().map_err(|_| ConfigError::of(name, "is not a whole number")),
+        }
+    }
+
+    fn url(&self, name: &str, default: Option<&str>) -> Result<String, ConfigError> {
+        let value = match (self.optional(name)?, default) {
+            (Some(value), _) => value,
+            (None, Some(default)) => default.to_owned(),
+            (None, None) => return Err(ConfigError::of(name, "is missing")),
+        };
+        let parsed = reqwest::Url::parse(&value).map_err(|_| ConfigError::of(name, "is not a URL"))?;
+        let clear = parsed.scheme() == "http" && is_loopback(&parsed);
+        if parsed.scheme() != "https" && !clear {
+            return Err(ConfigError::of(name, "must be https, or http on a loopback address"));
+        }
+        Ok(value.trim_end_matches('/').to_owned())
+    }
+
+    pub fn submissions_table(&self) -> Result<String, ConfigError> {
+        self.required("SUBMISSIONS_TABLE")
+    }
+
+    pub fn conversations_table(&self) -> Result<String, ConfigError> {
+        self.required("CONVERSATIONS_TABLE")
+    }
+
+    /// The queue's URL as AWS gives it; requests go to the SDK's endpoint.
+    pub fn queue_url(&self, name: &str) -> Result<String, ConfigError> {
+        let value = self.required(name)?;
+        let parsed = reqwest::Url::parse(&value).map_err(|_| ConfigError::of(name, "is not a URL"))?;
+        if matches!(parsed.scheme(), "http" | "https") { Ok(value) } else { Err(ConfigError::of(name, "is not a URL")) }
+    }
+
+    /// `OurBot:123456789`.
+    pub fn bot(&self) -> Result<Bot, ConfigError> {
+        const NAME: &str = "TELEGRAM_BOT";
+        let value = self.required(NAME)?;
+        let malformed = || ConfigError::of(NAME, "must be the bot's user name without @ and its id: OurBot:123456789");
+        let (username, id) = value.split_once(':').ok_or_else(malformed)?;
+        let name_is_fit = !username.is_empty() && username.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+        let id: i64 = id.parse().map_err(|_| malformed())?;
+        if name_is_fit && id > 0 { Ok(Bot { username: username.to_owned(), id }) } else { Err(malformed()) }
+    }
+
+    /// The current secret, and the previous one while it is being replaced.
+    pub fn webhook_secrets(&self) -> Result<Vec<Secret>, ConfigError> {
+        let mut secrets = vec![Self::webhook_secret("WEBHOOK_SECRET", self.required("WEBHOOK_SECRET")?)?];
+        if let Some(previous) = self.optional("WEBHOOK_SECRET_PREVIOUS")? {
+            secrets.push(Self::webhook_secret("WEBHOOK_SECRET_PREVIOUS", previous)?);
+        }
+        Ok(secrets)
+    }
+
+    /// 1 to 256 of `A-Z a-z 0-9 _ -` (Bot API, setWebhook).
+    fn webhook_secret(name: &str, value: String) -> Result<Secret, ConfigError> {
+        let fit = value.len() <= 256 && value.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-');
+        if fit { Ok(Secret(value)) } else { Err(ConfigError::of(name, "must be 1 to 256 of A-Z, a-z, 0-9, _ and -")) }
+    }
+
+    /// `123456789:AA…`.
+    pub fn bot_token(&self) -> Result<Secret, ConfigError> {
+        const NAME: &str = "BOT_TOKEN";
+        let value = self.required(NAME)?;
+        let fit = value.split_once(':').is_some_and(|(id, key)| {
+            !id.is_empty()
+                && id.bytes().all(|b| b.is_ascii_digit())
+                && !key.is_empty()
+                && key.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
+        });
+        if fit { Ok(Secret(value)) } else { Err(ConfigError::of(NAME, "is not a bot token")) }
+    }
+
+    /// The JSON as it is; the Sheets adapter reads it.
+    pub fn google_credentials(&self) -> Result<Secret, ConfigError> {
+        self.required("GOOGLE_CREDENTIALS").map(Secret)
+    }
+
+    pub fn spreadsheet_id(&self) -> Result<String, ConfigError> {
+        const NAME: &str = "SPREADSHEET_ID";
+        let value = self.required(NAME)?;
+        let fit = value.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-');
+        if fit { Ok(value) } else { Err(ConfigError::of(NAME, "is the part of the sheet's address after /d/, not the whole address")) }
+    }
+
+    /// The tab's name, any characters; Google takes up to 100.
+    pub fn sheet_name(&self) -> Result<String, ConfigError> {
+        const NAME: &str = "SHEET_NAME";
+        let value = self.required(NAME)?;
+        if value.chars().any(char::is_control) || value.chars().count() > 100 {
+            return Err(ConfigError::of(NAME, "must be a tab's name of at most 100 characters"));
+        }
+        Ok(value)
+    }
+
+    pub fn sheets_endpoint(&self) -> Result<String, ConfigError> {
+        self.url("SHEETS_ENDPOINT", Some("https://sheets.googleapis.com"))
+    }
+
+    pub fn telegram_endpoint(&self) -> Result<String, ConfigError> {
+        self.url("TELEGRAM_ENDPOINT", Some("https://api.telegram.org"))
+    }
+
+    pub fn catalog(&self) -> Result<Catalog, ConfigError> {
+        match self.optional("CATALOG")? {
+            None => Ok(Catalog::default()),
+            Some(json) => Catalog::parse(&json).map_err(|error| ConfigError::of("CATALOG", format!("is refused: {error}"))),
+        }
+    }
+
+    pub fn retention_days(&self) -> Result<u64, ConfigError> {
+        const NAME: &str = "RETENTION_DAYS";
+        match self.number(NAME, limits::RETENTION_DAYS)? {
+            days @ 1..=36_500 => Ok(days),
+            _ => Err(ConfigError::of(NAME, "must be between 1 and 36500")),
+        }
+    }
+
+    /// Timings whose relations hold; a settle time shorter than Google's own processing only against a local fake.
+    pub fn timing(&self) -> Result<Timing, ConfigError> {
+        let imitated = reqwest::Url::parse(&self.sheets_endpoint()?).is_ok_and(|url| is_loopback(&url));
+        Timing {
+            append_timeout_ms: self.number("APPEND_TIMEOUT_MS", limits::APPEND_TIMEOUT_MS)?,
+            send_timeout_ms: self.number("SEND_TIMEOUT_MS", limits::SEND_TIMEOUT_MS)?,
+            lease_seconds: self.number("LEASE_SECONDS", limits::LEASE_SECONDS)?,
+            settle_seconds: self.number("SETTLE_SECONDS", limits::SETTLE_SECONDS)?,
+        }
+        .checked(imitated)
+        .map_err(|error| ConfigError(error.to_string()))
+    }
+
+    /// The level of our own log lines: Lambda's own setting for JSON logs.
+    #[must_use]
+    pub fn log_level(&self) -> tracing::Level {
+        self.0.get("AWS_LAMBDA_LOG_LEVEL").and_then(|level| level.parse().ok()).unwrap_or(tracing::Level::INFO)
+    }
+}
+
+/// Whether requests to it stay on this machine.
+fn is_loopback(url: &reqwest::Url) -> bool {
+    match url.host_str() {
+        Some("localhost" | "[::1]") => true,
+        Some(host) => host.parse::<std::net::Ipv4Addr>().is_ok_and(|address| address.is_loopback()),
+        None => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn env(pairs: &[(&str, &str)]) -> Environment {
+        Environment::of(pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())))
+    }
+
+    type Check = fn(&Environment) -> Option<ConfigError>;
+
+    #[test]
+    fn each_setting_that_is_missing_empty_or_blank_is_named() {
+        let checks: [(&str, Check); 10] = [
+            ("SUBMISSIONS_TABLE", |e| e.submissions_table().err()),
+            ("CONVERSATIONS_TABLE", |e| e.conversations_table().err()),
+            ("WRITE_QUEUE_URL", |e| e.queue_url("WRITE_QUEUE_URL").err()),
+            ("ACKNOWLEDGE_QUEUE_URL", |e| e.queue_url("ACKNOWLEDGE_QUEUE_URL").err()),
+            ("TELEGRAM_BOT", |e| e.bot().err()),
+            ("WEBHOOK_SECRET", |e| e.webhook_secrets().err()),
+            ("BOT_TOKEN", |e| e.bot_token().err()),
+            ("GOOGLE_CREDENTIALS", |e| e.google_credentials().err()),
+            ("SPREADSHEET_ID", |e| e.spreadsheet_id().err()),
+            ("SHEET_NAME", |e| e.sheet_name().err()),
+        ];
+        for (name, check) in checks {
+            for environment in [env(&[]), env(&[(name, "")]), env(&[(name, " \n")])] {
+                let error = check(&environment).expect(name).to_string();
+                assert!(error.starts_with(name), "{error}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_malformed_setting_is_named_and_its_value_is_not_shown() {
+        let value = "hidden:value/é{";
+        let checks: [(&str, Check); 14] = [
+            ("WRITE_QUEUE_URL", |e| e.queue_url("WRITE_QUEUE_URL").err()),
+            ("TELEGRAM_BOT", |e| e.bot().err()),
+            ("WEBHOOK_SECRET", |e| e.webhook_secrets().err()),
+            ("WEBHOOK_SECRET_PREVIOUS", |e| e.clone().with("WEBHOOK_SECRET", "good").webhook_secrets().err()),
+            ("BOT_TOKEN", |e| e.bot_token().err()),
+            ("SPREADSHEET_ID", |e| e.spreadsheet_id().err()),
+            ("SHEETS_ENDPOINT", |e| e.sheets_endpoint().err()),
+            ("TELEGRAM_ENDPOINT", |e| e.telegram_endpoint().err()),
+            ("CATALOG", |e| e.catalog().err()),
+            ("RETENTION_DAYS", |e| e.retention_days().err()),
+            ("SETTLE_SECONDS", |e| e.timing().err()),
+            ("APPEND_TIMEOUT_MS", |e| e.timing().err()),
+            ("SEND_TIMEOUT_MS", |e| e.timing().err()),
+            ("LEASE_SECONDS", |e| e.timing().err()),
+        ];
+        for (name, check) in checks {
+            let error = check(&env(&[(name, value)])).expect(name).to_string();
+            assert!(error.starts_with(name) && !error.contains("hidden"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_trailing_newline_is_no_part_of_a_secret() {
+        let secrets = env(&[("WEBHOOK_SECRET", " good-1 \n")]).webhook_secrets().expect("well formed");
+        assert_eq!(secrets, vec![Secret::new("good-1")]);
+        assert_eq!(format!("{secrets:?}"), "[Secret(…)]");
+    }
+
+    #[test]
+    fn a_short_settle_time_is_taken_only_against_a_fake_on_this_machine() {
+        assert!(env(&[("SETTLE_SECONDS", "10")]).timing().is_err());
+        assert!(env(&[("SETTLE_SECONDS", "10"), ("SHEETS_ENDPOINT", "https://127.0.0.1.example.org")]).timing().is_err());
+        for endpoint in ["http://127.0.0.1:9", "http://localhost:9", "http://[::1]:9"] {
+            let timing = env(&[
+                ("SETTLE_SECONDS", "10"),
+                ("APPEND_TIMEOUT_MS", "1500"),
+                ("SEND_TIMEOUT_MS", "1500"),
+                ("LEASE_SECONDS", "12"),
+                ("SHEETS_ENDPOINT", endpoint),
+            ]);
+            assert_eq!(timing.timing().map(|t| t.settle_seconds), Ok(10), "{endpoint}");
+        }
+        assert!(env(&[("SHEETS_ENDPOINT", "http://sheets.example.org")]).sheets_endpoint().is_err());
+    }
+
+    #[test]
+    fn timings_whose_relations_do_not_hold_are_refused() {
+        for pairs in [
+            [("APPEND_TIMEOUT_MS", "110000"), ("LEASE_SECONDS", "60")],
+            [("SEND_TIMEOUT_MS", "10000"), ("LEASE_SECONDS", "12")],
+            [("APPEND_TIMEOUT_MS", "0"), ("LEASE_SECONDS", "60")],
+        ] {
+            assert!(env(&pairs).timing().is_err(), "{pairs:?}");
+        }
+    }
+
+    #[test]
+    fn a_secret_comes_from_its_value_or_from_its_parameter_not_from_both() {
+        let both = env(&[("BOT_TOKEN", "1:a"), ("BOT_TOKEN_PARAMETER", "/docket/token")]);
+        assert!(both.parameters(&["BOT_TOKEN"]).is_err());
+        let one = env(&[("BOT_TOKEN_PARAMETER", "/docket/token"), ("CATALOG_PARAMETER", "/docket/catalog")]);
+        assert_eq!(one.parameters(&["BOT_TOKEN"]), Ok(vec![("BOT_TOKEN".into(), "/docket/token".into())]));
+        assert!(env(&[("BOT_TOKEN_PARAMETER", " ")]).parameters(&["BOT_TOKEN"]).is_err());
+    }
+}

@@ -6,6 +6,8 @@ pub mod clock;
 pub mod config;
 pub mod dynamodb;
 pub mod http;
+pub mod lambda;
+pub mod parameters;
 pub mod sheets;
 pub mod sqs;
 pub mod telegram;

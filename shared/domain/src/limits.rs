@@ -74,7 +74,9 @@ pub const SEND_TIMEOUT_MS: u64 = 15_000;
 pub const LEASE_SECONDS: u64 = 120;
 pub const RETENTION_DAYS: u64 = 365;
 /// Time that must remain after an outward call to mark its outcome.
-pub const MARKING_MS: u64 = 5_000;
+pub const MARKING_MS: u64 = 2_000;
+/// Time that must remain before an outward call to claim what it carries.
+pub const CLAIMING_MS: u64 = 1_000;
 /// What the template gives each function, and what its queue hides a message for.
 pub const FUNCTION_TIMEOUT_SECONDS: u64 = 90;
 pub const VISIBILITY_SECONDS: u64 = 6 * FUNCTION_TIMEOUT_SECONDS;
@@ -86,6 +88,11 @@ const _: () = assert!(FUNCTION_TIMEOUT_SECONDS < LEASE_SECONDS);
 const _: () = assert!(VISIBILITY_SECONDS >= 6 * FUNCTION_TIMEOUT_SECONDS && RECEIVES_MAX >= 5);
 const _: () = assert!(SETTLE_SECONDS > GOOGLE_PROCESSING_SECONDS_MAX);
 const _: () = assert!(LOOKUP_PERCENTS[2] >= 100);
+// A request may leave as late as its lease allows, and Google may apply it so long after: still before it is settled.
+const _: () = assert!(
+    LEASE_SECONDS * 1_000 - APPEND_TIMEOUT_MS - MARKING_MS + GOOGLE_PROCESSING_SECONDS_MAX * 1_000
+        < SETTLE_SECONDS * 1_000
+);
 // A summary at its longest (three bytes a UTF-16 unit) never fills a cell, nor a message with its own words.
 const _: () = assert!(SUMMARY_UTF16_UNITS_MAX < CELL_CHARS_MAX);
 const _: () = assert!(SUMMARY_UTF16_UNITS_MAX + 1_000 < MESSAGE_UTF16_UNITS_MAX);

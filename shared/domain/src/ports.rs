@@ -155,3 +155,9 @@ pub trait Clock: Send + Sync {
 pub trait Meter: Send + Sync {
     fn record(&self, metric: crate::metric::Metric, value: f64);
 }
+
+impl<M: Meter + ?Sized> Meter for std::sync::Arc<M> {
+    fn record(&self, metric: crate::metric::Metric, value: f64) {
+        (**self).record(metric, value);
+    }
+}

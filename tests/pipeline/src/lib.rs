@@ -1,0 +1,1 @@
+//! Scenarios over the whole pipeline, in the user's words; see `tests/pipeline`.

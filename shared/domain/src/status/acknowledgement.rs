@@ -89,6 +89,20 @@ impl AckEvent {
         }
     }
 
+    /// The word that says why, where there is one.
+    #[must_use]
+    pub fn cause(&self) -> Option<Cause> {
+        match self {
+            Self::Refused { cause } | Self::Unknown { cause } => Some(cause.clone()),
+            Self::NotSent(reason) => Some(reason.cause()),
+            Self::Claimed { .. }
+            | Self::LeaseRanOut
+            | Self::Accepted { .. }
+            | Self::Moved { .. }
+            | Self::Ordered(_) => None,
+        }
+    }
+
     pub(super) fn why(&self) -> Option<String> {
         match self {
             Self::Claimed { .. } | Self::LeaseRanOut | Self::Accepted { .. } | Self::Moved { .. } => None,

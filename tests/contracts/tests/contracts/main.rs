@@ -1,1 +1,8 @@
 //! The same suite over every implementation of a port, and over every fake.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod engines;
+mod event_source;
+mod fake_sheets;
+mod fake_telegram;
+mod wire;

@@ -1,0 +1,212 @@
+//! One acknowledgement: claim, send once, keep what is known.
+//!
+//! Claimed before sent: a crash after the claim leaves a lease that runs out, and then a person weighs a second message
+//! against none. A machine never repeats what may have been sent.
+
+use docket_domain::catalog::Catalog;
+use docket_domain::limits::{CLAIMING_MS, MARKING_MS, Timing};
+use docket_domain::metric::Metric;
+use docket_domain::moment::Moment;
+use docket_domain::outcome::{NotSent, SendOutcome};
+use docket_domain::ports::{Applied, Clock, Messenger, Meter, StoreError, Submissions};
+use docket_domain::reference::Reference;
+use docket_domain::reply;
+use docket_domain::status::{AckEvent, AckState, AttemptToken, By, Record, WriteState};
+use uuid::Uuid;
+
+use crate::pace::Pace;
+
+/// The acknowledger's surroundings.
+#[derive(Debug)]
+pub struct Acknowledger<S, T, C, M> {
+    pub submissions: S,
+    pub messenger: T,
+    pub clock: C,
+    pub meter: M,
+    pub timing: Timing,
+    pub catalog: Catalog,
+    pub pace: Pace,
+}
+
+/// What one ring led to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Onward {
+    /// The next ring may be worked on.
+    Next,
+    /// Telegram asks to wait, or does not know our token: the other records stay due.
+    Stop,
+}
+
+impl<S: Submissions, T: Messenger, C: Clock, M: Meter> Acknowledger<S, T, C, M> {
+    /// Does what is due for one reference.
+    ///
+    /// # Errors
+    /// The store failed; the ring must come again.
+    pub async fn work(&self, reference: &Reference, deadline: Moment) -> Result<Onward, StoreError> {
+        let record = match self.submissions.get(reference).await {
+            Ok(Some(record)) => record,
+            Ok(None) => {
+                self.meter.record(Metric::MessageDropped, 1.0);
+                tracing::warn!(%reference, step = "read", outcome = "dropped", "a ring for no record");
+                return Ok(Onward::Next);
+            }
+            // It stays due, and is counted at each sweep.
+            Err(StoreError::Unreadable(cause)) => {
+                self.meter.record(Metric::RecordUnreadable, 1.0);
+                tracing::error!(%reference, step = "read", outcome = "unreadable", %cause, "a record cannot be read");
+                return Ok(Onward::Next);
+            }
+            Err(error) => return Err(error),
+        };
+        let now = self.clock.now();
+        match due_for(&record, now) {
+            DueFor::Nothing => {
+                tracing::debug!(%reference, step = "gather", outcome = "nothing_to_do", "a ring that leads to nothing");
+                Ok(Onward::Next)
+            }
+            DueFor::LeaseRanOut => {
+                self.keep(record, AckEvent::LeaseRanOut).await?;
+                Ok(Onward::Next)
+            }
+            DueFor::Sending => self.send(record, deadline).await,
+        }
+    }
+
+    async fn send(&self, record: Record, deadline: Moment) -> Result<Onward, StoreError> {
+        let reference = record.submission.reference.clone();
+        let chat_id = record
+            .acknowledgement
+            .as_ref()
+            .and_then(|ack| ack.moved_to)
+            .unwrap_or(record.submission.chat_id);
+        let wait_ms = self.pace.wait_ms(chat_id, self.clock.now());
+        let needed_ms = wait_ms + CLAIMING_MS + self.timing.send_timeout_ms + MARKING_MS;
+        if self.clock.now().plus_millis(needed_ms) > deadline {
+            tracing::info!(%reference, step = "send", outcome = "no_time", "left to the next sweep");
+            return Ok(Onward::Stop);
+        }
+        if wait_ms > 0 {
+            self.clock.pause_ms(wait_ms).await;
+        }
+        let now = self.clock.now();
+        let claim = AckEvent::Claimed {
+            token: AttemptToken(Uuid::new_v4().to_string()),
+            lease_seconds: self.timing.lease_seconds,
+        };
+        let Ok(claimed) = record.acknowledgement_after(&claim, now, &By::Acknowledger) else {
+            return Ok(Onward::Next);
+        };
+        match self.submissions.apply(&record, &claimed, now).await? {
+            Applied::Ours => {}
+            Applied::Lost(_) => {
+                tracing::info!(%reference, step = "claim", outcome = "lost", "another worker was faster");
+                return Ok(Onward::Next);
+            }
+        }
+        let event = if self.clock.now().plus_millis(self.timing.send_timeout_ms + MARKING_MS) > deadline {
+            AckEvent::NotSent(NotSent::TryAgain(docket_domain::status::Cause::new("no_time")))
+        } else {
+            self.pace.left(chat_id, self.clock.now());
+            event_of(self.messenger.send(chat_id, &reply::recorded(&self.catalog, &reference)).await)
+        };
+        let onward = match &event {
+            AckEvent::NotSent(NotSent::Busy { .. } | NotSent::Halt(_)) => Onward::Stop,
+            AckEvent::NotSent(NotSent::TryAgain(_))
+            | AckEvent::Claimed { .. }
+            | AckEvent::LeaseRanOut
+            | AckEvent::Accepted { .. }
+            | AckEvent::Refused { .. }
+            | AckEvent::Moved { .. }
+            | AckEvent::Unknown { .. }
+            | AckEvent::Ordered(_) => Onward::Next,
+        };
+        self.keep(claimed, event).await?;
+        Ok(onward)
+    }
+
+    /// Keeps what is known now. A crash before this line is the same as an answer that was lost.
+    async fn keep(&self, record: Record, event: AckEvent) -> Result<(), StoreError> {
+        let mut seen = record;
+        loop {
+            let now = self.clock.now();
+            let Ok(next) = seen.acknowledgement_after(&event, now, &By::Acknowledger) else { return Ok(()) };
+            match self.submissions.apply(&seen, &next, now).await? {
+                Applied::Ours => {
+                    self.say(&next, &event);
+                    return Ok(());
+                }
+                // A conflict may have been added meanwhile: what Telegram said stands.
+                Applied::Lost(Some(current)) if current.acknowledgement == seen.acknowledgement && *current != seen => {
+                    seen = *current;
+                }
+                Applied::Lost(_) => return Ok(()),
+            }
+        }
+    }
+
+    fn say(&self, record: &Record, event: &AckEvent) {
+        let reference = &record.submission.reference;
+        let Some(ack) = &record.acknowledgement else { return };
+        let (outcome, cause) = (ack.state.as_str(), event.cause().map(|cause| cause.0).unwrap_or_default());
+        match &ack.state {
+            AckState::Confirmed { .. } => {
+                self.meter.record(Metric::AckConfirmed, 1.0);
+                self.meter.record(Metric::BotHalted, 0.0);
+                tracing::info!(%reference, step = "send", outcome, attempt = ack.attempts, "acknowledged");
+            }
+            AckState::Refused { .. } => {
+                self.meter.record(Metric::AckRefused, 1.0);
+                tracing::warn!(%reference, step = "send", outcome, cause, "the chat refuses messages");
+            }
+            AckState::Uncertain { .. } => {
+                self.meter.record(Metric::AckUncertain, 1.0);
+                self.meter.record(Metric::ReviewOpened, 1.0);
+                tracing::warn!(%reference, step = "send", outcome, cause, "a person must look");
+            }
+            AckState::Pending { .. } => {
+                self.meter.record(Metric::AckNotSent, 1.0);
+                if let AckEvent::NotSent(NotSent::Halt(_)) = event {
+                    self.meter.record(Metric::BotHalted, 1.0);
+                    tracing::error!(%reference, step = "send", outcome = "halted", cause, "Telegram refuses the bot's token");
+                } else {
+                    tracing::warn!(%reference, step = "send", outcome, cause, "not sent, later again");
+                }
+            }
+            AckState::Attempting { .. } | AckState::Abandoned => {}
+        }
+    }
+}
+
+enum DueFor {
+    Nothing,
+    Sending,
+    LeaseRanOut,
+}
+
+/// What the record says, whatever the ring said. Nothing is sent before the write is confirmed.
+fn due_for(record: &Record, now: Moment) -> DueFor {
+    match (&record.write.state, record.acknowledgement.as_ref().map(|ack| &ack.state)) {
+        (WriteState::Confirmed { .. }, Some(AckState::Pending { due_at, .. })) if *due_at <= now => DueFor::Sending,
+        (WriteState::Confirmed { .. }, Some(AckState::Attempting { attempt })) if attempt.lease_until <= now => {
+            DueFor::LeaseRanOut
+        }
+        (
+            WriteState::Pending { .. }
+            | WriteState::Attempting { .. }
+            | WriteState::Uncertain { .. }
+            | WriteState::Confirmed { .. }
+            | WriteState::Abandoned,
+            _,
+        ) => DueFor::Nothing,
+    }
+}
+
+fn event_of(outcome: SendOutcome) -> AckEvent {
+    match outcome {
+        SendOutcome::Accepted { message_id } => AckEvent::Accepted { message_id },
+        SendOutcome::Refused(cause) => AckEvent::Refused { cause },
+        SendOutcome::Moved { to } => AckEvent::Moved { to },
+        SendOutcome::NotSent(reason) => AckEvent::NotSent(reason),
+        SendOutcome::Unknown(cause) => AckEvent::Unknown { cause },
+    }
+}

@@ -1,0 +1,331 @@
+//! Appending the pending: claim, send once, keep what is known. The order is the whole point:
+//!
+//! 1. The sheet is fit to be written to: nothing is claimed before.
+//! 2. Every record is claimed, durably, with its own attempt token: a crash after this line leaves records whose lease
+//!    runs out, and they are read back, never appended blindly.
+//! 3. One request carries all rows.
+//! 4. What the answer proves is kept for each: a crash before this line is the same as a lost answer.
+
+use docket_domain::limits::{BUSY_JITTER_SECONDS, BYTES_PER_APPEND_MAX, CLAIMING_MS, MARKING_MS, ROWS_PER_APPEND_MAX, UPDATES_AT_ONCE};
+use docket_domain::metric::Metric;
+use docket_domain::moment::Moment;
+use docket_domain::outcome::{AppendOutcome, NotApplied};
+use docket_domain::ports::{Applied, Clock, Doorbell, Meter, Sheet, StoreError, Submissions};
+use docket_domain::reference::Reference;
+use docket_domain::row::Row;
+use docket_domain::status::{
+    AttemptToken, By, Cause, Record, ReviewReason, WriteEvent, WriteReview, WriteState,
+};
+use futures::{StreamExt as _, stream};
+use uuid::Uuid;
+
+use crate::{Failed, Writer};
+
+/// Requests that carry one row each, in one invocation at most: Google counts requests, and a refused cell in company
+/// may send many rows off alone.
+const ALONE_PER_INVOCATION_MAX: usize = 10;
+
+/// Whether the sheet takes more in this invocation.
+#[derive(Debug)]
+enum Onward {
+    Yes,
+    /// These records wait for the same reason as the last ones.
+    PutOff(NotApplied),
+    /// The rest is left as it is, due.
+    Leave,
+}
+
+impl<S: Submissions, H: Sheet, D: Doorbell, C: Clock, M: Meter> Writer<S, H, D, C, M> {
+    /// Appends the records. The references whose row is there now.
+    pub(crate) async fn append(&self, pending: Vec<Record>, deadline: Moment, failed: &mut Failed) -> Vec<Reference> {
+        let mut confirmed = Vec::new();
+        if pending.is_empty() {
+            return confirmed;
+        }
+        let mut onward = match self.fit().await {
+            Ok(()) => Onward::Yes,
+            Err(Unfit::Sheet(reason)) => Onward::PutOff(reason),
+            Err(Unfit::Store(error)) => {
+                for record in &pending {
+                    self.own_side_failed(&record.submission.reference, &error);
+                    failed.0.push(record.submission.reference.clone());
+                }
+                return confirmed;
+            }
+        };
+        let mut left = batches(pending);
+        let mut alone = 0;
+        while let Some(batch) = left.pop() {
+            onward = match onward {
+                Onward::Yes if !self.time_for_an_append(deadline) => {
+                    tracing::warn!(step = "append", outcome = "no_time", "left to the next sweep");
+                    Onward::Leave
+                }
+                // Left due: Google counts requests, not rows.
+                Onward::Yes if goes_alone(&batch) && alone == ALONE_PER_INVOCATION_MAX => Onward::Yes,
+                Onward::Yes => {
+                    alone += usize::from(goes_alone(&batch));
+                    let outcome = self.append_batch(batch, deadline, failed, &mut confirmed).await;
+                    // Rows refused in company are tried alone at once.
+                    left.extend(outcome.again.into_iter().map(|record| vec![record]));
+                    outcome.onward
+                }
+                Onward::PutOff(reason) => {
+                    self.put_off(batch, &reason, failed).await;
+                    Onward::PutOff(reason)
+                }
+                Onward::Leave => Onward::Leave,
+            };
+        }
+        confirmed
+    }
+
+    /// The sheet takes rows: nobody has to mend a misplaced one first, its header is ours, a token is at hand.
+    async fn fit(&self) -> Result<(), Unfit> {
+        let misplaced = ReviewReason::Write(WriteReview::MisplacedRow);
+        if !self.submissions.reviews(misplaced, 1).await.map_err(Unfit::Store)?.is_empty() {
+            let reason = NotApplied::Halt(Cause::new("misplaced_row_in_review"));
+            self.say_not_applied(&reason);
+            return Err(Unfit::Sheet(reason));
+        }
+        self.sheet.ready().await.map_err(|reason| {
+            self.say_not_applied(&reason);
+            Unfit::Sheet(reason)
+        })
+    }
+
+    fn time_for_an_append(&self, deadline: Moment) -> bool {
+        self.clock.now().plus_millis(self.timing.append_timeout_ms + CLAIMING_MS + MARKING_MS) <= deadline
+    }
+
+    async fn append_batch(
+        &self,
+        batch: Vec<Record>,
+        deadline: Moment,
+        failed: &mut Failed,
+        confirmed: &mut Vec<Reference>,
+    ) -> BatchOutcome {
+        let claimed = self.claim(batch, failed).await;
+        if claimed.is_empty() {
+            return BatchOutcome { onward: Onward::Yes, again: Vec::new() };
+        }
+        let rows: Vec<Row> = claimed.iter().map(|record| Row::of(&record.submission)).collect();
+        let outcome = if self.may_still_send(&claimed, deadline) {
+            self.meter.record(Metric::Appends, 1.0);
+            self.sheet.append(&rows).await
+        } else {
+            AppendOutcome::NotApplied(NotApplied::TryAgain(Cause::new("no_time")))
+        };
+        let (onward, again) = self.follow(&outcome, claimed.len());
+        let jitter_seconds = jitter();
+        let kept: Vec<(Reference, Option<Record>, bool)> = stream::iter(claimed.into_iter().enumerate())
+            .map(|(index, record)| {
+                let event = self.event_of(&outcome, index, jitter_seconds);
+                self.keep(record, event)
+            })
+            .buffered(UPDATES_AT_ONCE)
+            .collect()
+            .await;
+        let mut alone = Vec::new();
+        for (reference, kept, store_failed) in kept {
+            match kept {
+                Some(record) if matches!(record.write.state, WriteState::Confirmed { .. }) => confirmed.push(reference),
+                Some(record) if again => alone.push(record),
+                Some(_) => {}
+                None if store_failed => failed.0.push(reference),
+                None => {}
+            }
+        }
+        BatchOutcome { onward, again: alone }
+    }
+
+    /// Claims each record; those that somebody else has taken, or that the store failed to claim for sure, are left out.
+    async fn claim(&self, batch: Vec<Record>, failed: &mut Failed) -> Vec<Record> {
+        let claims: Vec<(Reference, Result<Option<Record>, StoreError>)> = stream::iter(batch)
+            .map(|record| async move {
+                let now = self.clock.now();
+                let event = WriteEvent::Claimed {
+                    token: AttemptToken(Uuid::new_v4().to_string()),
+                    lease_seconds: self.timing.lease_seconds,
+                };
+                let reference = record.submission.reference.clone();
+                let Ok(next) = record.write_after(&event, now, &By::Writer) else { return (reference, Ok(None)) };
+                let applied = self.submissions.apply(&record, &next, now).await;
+                (reference, applied.map(|applied| matches!(applied, Applied::Ours).then_some(next)))
+            })
+            .buffered(UPDATES_AT_ONCE)
+            .collect()
+            .await;
+        let mut claimed = Vec::new();
+        for (reference, claim) in claims {
+            match claim {
+                Ok(Some(record)) => claimed.push(record),
+                Ok(None) => {
+                    tracing::info!(%reference, step = "claim", outcome = "lost", "another worker was faster");
+                }
+                // Perhaps claimed: nobody appends it before its lease has run out, and then it is read back.
+                Err(error) => {
+                    self.own_side_failed(&reference, &error);
+                    failed.0.push(reference);
+                }
+            }
+        }
+        claimed
+    }
+
+    /// The request and the marking after it end before the function's time and every lease do.
+    fn may_still_send(&self, claimed: &[Record], deadline: Moment) -> bool {
+        let lease_end = claimed
+            .iter()
+            .filter_map(|record| match &record.write.state {
+                WriteState::Attempting { attempt } => Some(attempt.lease_until),
+                WriteState::Pending { .. }
+                | WriteState::Uncertain { .. }
+                | WriteState::Confirmed { .. }
+                | WriteState::Abandoned => None,
+            })
+            .min();
+        let end = lease_end.map_or(deadline, |lease_end| lease_end.min(deadline));
+        self.clock.now().plus_millis(self.timing.append_timeout_ms + MARKING_MS) <= end
+    }
+
+    /// What the outcome means for the other rows of this invocation.
+    fn follow(&self, outcome: &AppendOutcome, rows: usize) -> (Onward, bool) {
+        match outcome {
+            AppendOutcome::Applied(_) => {
+                self.meter.record(Metric::SheetHalted, 0.0);
+                tracing::info!(step = "append", outcome = "applied", rows, "rows appended");
+                (Onward::Yes, false)
+            }
+            AppendOutcome::Misplaced { range } => {
+                self.meter.record(Metric::SheetHalted, 1.0);
+                tracing::error!(step = "append", outcome = "misplaced", rows, range, "rows went to another place; the sheet stops");
+                (Onward::PutOff(NotApplied::Halt(Cause::new("misplaced_row_in_review"))), false)
+            }
+            AppendOutcome::NotApplied(reason) => {
+                self.say_not_applied(reason);
+                match reason {
+                    NotApplied::CellAlone(_) => (Onward::Yes, false),
+                    NotApplied::CellInCompany(_) => (Onward::Yes, true),
+                    NotApplied::TryAgain(_) | NotApplied::Busy(_) | NotApplied::Halt(_) => {
+                        (Onward::PutOff(reason.clone()), false)
+                    }
+                }
+            }
+            AppendOutcome::Unknown(cause) => {
+                tracing::warn!(step = "append", outcome = "unknown", rows, %cause, "the rows will be read back");
+                (Onward::Leave, false)
+            }
+        }
+    }
+
+    fn say_not_applied(&self, reason: &NotApplied) {
+        let cause = reason.cause();
+        if let NotApplied::Halt(_) = reason {
+            self.meter.record(Metric::SheetHalted, 1.0);
+            tracing::error!(step = "append", outcome = "halted", %cause, "the sheet refuses every row until somebody mends it");
+        } else {
+            tracing::warn!(step = "append", outcome = "not_applied", %cause, "nothing was appended");
+        }
+    }
+
+    fn event_of(&self, outcome: &AppendOutcome, index: usize, jitter_seconds: u64) -> WriteEvent {
+        match outcome {
+            AppendOutcome::Applied(appended) => WriteEvent::Applied { range: appended.range_of(index) },
+            AppendOutcome::Misplaced { range } => WriteEvent::Misplaced { range: range.clone() },
+            AppendOutcome::NotApplied(reason) => WriteEvent::NotApplied { reason: reason.clone(), jitter_seconds },
+            AppendOutcome::Unknown(cause) => {
+                WriteEvent::Unknown { cause: cause.clone(), settle_seconds: self.timing.settle_seconds }
+            }
+        }
+    }
+
+    /// Keeps one event. The record as it stands now, and whether the store failed.
+    async fn keep(&self, record: Record, event: WriteEvent) -> (Reference, Option<Record>, bool) {
+        let now = self.clock.now();
+        let reference = record.submission.reference.clone();
+        let Ok(next) = record.write_after(&event, now, &By::Writer) else { return (reference, None, false) };
+        match self.submissions.apply(&record, &next, now).await {
+            Ok(Applied::Ours) => {
+                self.count(&next);
+                (reference, Some(next), false)
+            }
+            // A conflict may have been added meanwhile: what the sheet said stands, for the record as it is now.
+            Ok(Applied::Lost(Some(current))) if current.write == record.write && *current != record => {
+                Box::pin(self.keep(*current, event)).await
+            }
+            Ok(Applied::Lost(_)) => (reference, None, false),
+            Err(error) => {
+                self.own_side_failed(&reference, &error);
+                (reference, None, true)
+            }
+        }
+    }
+
+    fn count(&self, record: &Record) {
+        match &record.write.state {
+            WriteState::Confirmed { .. } => self.meter.record(Metric::WriteConfirmed, 1.0),
+            WriteState::Uncertain { .. } => self.meter.record(Metric::WriteUncertain, 1.0),
+            WriteState::Pending { .. } => self.meter.record(Metric::WriteNotApplied, 1.0),
+            WriteState::Attempting { .. } | WriteState::Abandoned => {}
+        }
+        for review in record.reviews() {
+            self.meter.record(Metric::ReviewOpened, 1.0);
+            let (reference, reason) = (&record.submission.reference, review.reason.as_str());
+            tracing::warn!(%reference, step = "append", outcome = "review", reason, "a person must look");
+        }
+    }
+
+    /// The records wait in `pending`, for a reason that concerns them all.
+    async fn put_off(&self, batch: Vec<Record>, reason: &NotApplied, failed: &mut Failed) {
+        let event = WriteEvent::NotApplied { reason: reason.clone(), jitter_seconds: jitter() };
+        let kept: Vec<_> = stream::iter(batch)
+            .map(|record| self.keep(record, event.clone()))
+            .buffered(UPDATES_AT_ONCE)
+            .collect()
+            .await;
+        failed.0.extend(kept.into_iter().filter(|(_, _, failed)| *failed).map(|(reference, _, _)| reference));
+    }
+}
+
+struct BatchOutcome {
+    onward: Onward,
+    /// Records whose rows were refused in company.
+    again: Vec<Record>,
+}
+
+enum Unfit {
+    Sheet(NotApplied),
+    Store(StoreError),
+}
+
+fn goes_alone(batch: &[Record]) -> bool {
+    batch.iter().any(|record| record.write.goes_alone())
+}
+
+/// Groups for one request each: bounded in rows and bytes; rows that go alone are last to be taken.
+fn batches(pending: Vec<Record>) -> Vec<Vec<Record>> {
+    let (alone, company): (Vec<Record>, Vec<Record>) =
+        pending.into_iter().partition(|record| record.write.goes_alone());
+    let mut batches: Vec<Vec<Record>> = alone.into_iter().map(|record| vec![record]).collect();
+    let mut batch = Vec::new();
+    let mut bytes = 0;
+    for record in company {
+        let size = Row::of(&record.submission).bytes();
+        if batch.len() == ROWS_PER_APPEND_MAX || (!batch.is_empty() && bytes + size > BYTES_PER_APPEND_MAX) {
+            batches.push(std::mem::take(&mut batch));
+            bytes = 0;
+        }
+        bytes += size;
+        batch.push(record);
+    }
+    if !batch.is_empty() {
+        batches.push(batch);
+    }
+    batches
+}
+
+/// Seconds, evenly spread, so that workers turned away together do not come back together.
+fn jitter() -> u64 {
+    u64::from(Uuid::new_v4().as_bytes()[0]) % (BUSY_JITTER_SECONDS + 1)
+}

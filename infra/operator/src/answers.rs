@@ -1,0 +1,107 @@
+//! The four questions that must always have an answer, for any reference.
+
+use docket_domain::status::{AckState, Record, ReviewReason, WriteReview, WriteState};
+
+/// The answers, in the order of the questions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answers {
+    pub confirmed_and_recorded: String,
+    pub row: String,
+    pub acknowledgement: String,
+    pub attention: String,
+}
+
+/// The questions themselves.
+pub const QUESTIONS: [&str; 4] = [
+    "Was it confirmed and recorded?",
+    "Is its row known to exist?",
+    "Did its acknowledgement complete?",
+    "What still needs attention?",
+];
+
+impl Answers {
+    #[must_use]
+    pub fn of(record: &Record) -> Self {
+        Self {
+            confirmed_and_recorded: format!(
+                "Yes: confirmed by the customer at {}, and kept.",
+                record.submission.confirmed_at
+            ),
+            row: row(&record.write.state),
+            acknowledgement: acknowledgement(record),
+            attention: attention(record),
+        }
+    }
+
+    #[must_use]
+    pub fn lines(&self) -> [&str; 4] {
+        [&self.confirmed_and_recorded, &self.row, &self.acknowledgement, &self.attention]
+    }
+}
+
+fn row(state: &WriteState) -> String {
+    match state {
+        WriteState::Pending { cause: None, .. } => "No: it has not been appended yet.".into(),
+        WriteState::Pending { cause: Some(cause), .. } => {
+            format!("No: it is not in the sheet; the last try was turned away ({cause}).")
+        }
+        WriteState::Attempting { attempt } => {
+            format!("Not known: an append is under way since {}.", attempt.at)
+        }
+        WriteState::Uncertain { attempt, cause, .. } => {
+            format!("Not known: the append of {} ended without a usable answer ({cause}).", attempt.at)
+        }
+        WriteState::Confirmed { evidence } => format!("Yes: {evidence}."),
+        WriteState::Abandoned => "Given up by an operator.".into(),
+    }
+}
+
+fn acknowledgement(record: &Record) -> String {
+    let Some(ack) = &record.acknowledgement else {
+        return "No: nothing is said before the row is known to exist.".into();
+    };
+    match &ack.state {
+        AckState::Pending { cause: None, .. } => "Not yet: it is about to be sent.".into(),
+        AckState::Pending { cause: Some(cause), due_at } => {
+            format!("Not yet: not sent ({cause}); again at {due_at}.")
+        }
+        AckState::Attempting { attempt } => format!("Not known: it is being sent since {}.", attempt.at),
+        AckState::Uncertain { attempt, cause, .. } => {
+            format!("Not known: the message of {} may have been sent ({cause}).", attempt.at)
+        }
+        AckState::Confirmed { message_id: Some(id) } => {
+            format!("Yes: Telegram accepted it as message {id}.")
+        }
+        AckState::Confirmed { message_id: None } => "Yes.".into(),
+        AckState::Refused { cause } => format!("No: Telegram refuses this chat for good ({cause})."),
+        AckState::Abandoned => "Left by an operator.".into(),
+    }
+}
+
+fn attention(record: &Record) -> String {
+    let reviews = record.reviews();
+    if !reviews.is_empty() {
+        let reasons: Vec<String> =
+            reviews.iter().map(|r| format!("{} since {}: {}", r.reason.as_str(), r.since, meaning(r.reason))).collect();
+        return format!("A person: {}", reasons.join("; "));
+    }
+    match record.due() {
+        Some((step, at)) => format!("Nobody: a machine looks at it ({}) at {at}.", step.as_str()),
+        None => "Nothing.".into(),
+    }
+}
+
+/// What a review reason says is known.
+#[must_use]
+pub fn meaning(reason: ReviewReason) -> &'static str {
+    match reason {
+        ReviewReason::Write(WriteReview::NoMatchingRow) => "appended perhaps, and not seen after the settle time",
+        ReviewReason::Write(WriteReview::SeveralRows) => "written at least once, several rows carry the reference",
+        ReviewReason::Write(WriteReview::RowDiffers) => "a row with this reference says something else",
+        ReviewReason::Write(WriteReview::MisplacedRow) => "written in the wrong place",
+        ReviewReason::Write(WriteReview::WriteRefused) => "definitely not written, and tries are used up",
+        ReviewReason::Write(WriteReview::SheetUnreadable) => "nothing could be learned for a day",
+        ReviewReason::AckUncertain => "the message was perhaps sent",
+        ReviewReason::Conflict => "another content arrived under this reference; the first was kept",
+    }
+}

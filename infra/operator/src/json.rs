@@ -1,0 +1,99 @@
+//! What `--json` prints: the shapes that scripts rely on.
+
+use docket_domain::status::{Evidence, OpenReview, Record, ReviewReason, WriteState};
+use docket_domain::status::AckState;
+use serde_json::{Value, json};
+
+use crate::Listed;
+
+/// `docket show REFERENCE --json`. What does not exist yet is `null`.
+#[must_use]
+pub fn record(record: &Record) -> Value {
+    let submission = &record.submission;
+    let reviews = record.reviews();
+    let review_of = |wanted: fn(ReviewReason) -> bool| reviews.iter().find(|r| wanted(r.reason)).map(review);
+    let ack = record.acknowledgement.as_ref();
+    let message_id = ack.and_then(|ack| match ack.state {
+        AckState::Confirmed { message_id } => message_id,
+        AckState::Pending { .. }
+        | AckState::Attempting { .. }
+        | AckState::Uncertain { .. }
+        | AckState::Refused { .. }
+        | AckState::Abandoned => None,
+    });
+    let conflicts: Vec<Value> = record
+        .conflicts
+        .iter()
+        .map(|conflict| {
+            json!({
+                "at": conflict.at,
+                "request_type": conflict.request_type,
+                "summary": conflict.summary,
+                "fingerprint": conflict.fingerprint,
+            })
+        })
+        .collect();
+    json!({
+        "reference": submission.reference,
+        "submission": {
+            "request_type": submission.request_type,
+            "summary": submission.summary,
+            "chat_id": submission.chat_id,
+            "contact": submission.contact,
+            "confirmed_at": submission.confirmed_at,
+        },
+        "write": {
+            "state": record.write.state.as_str(),
+            "attempts": record.write.attempts,
+            "lookups": record.write.lookups,
+            "evidence": evidence(&record.write.state),
+            "review": review_of(|reason| matches!(reason, ReviewReason::Write(_))),
+        },
+        "acknowledgement": {
+            "state": ack.map(|ack| ack.state.as_str()),
+            "attempts": ack.map_or(0, |ack| ack.attempts),
+            "message_id": message_id,
+            "review": review_of(|reason| matches!(reason, ReviewReason::AckUncertain)),
+        },
+        "conflicts": conflicts,
+        "due_at": record.due().map(|(_, at)| at),
+        "history": record.history,
+    })
+}
+
+/// `docket reviews --json`: oldest first.
+#[must_use]
+pub fn reviews(listed: &[Listed]) -> Value {
+    listed
+        .iter()
+        .map(|Listed { record, review }| {
+            json!({
+                "reference": record.submission.reference,
+                "reason": review.reason.as_str(),
+                "since": review.since,
+                "request_type": record.submission.request_type,
+                "write": record.write.state.as_str(),
+                "acknowledgement": record.acknowledgement.as_ref().map(|ack| ack.state.as_str()),
+            })
+        })
+        .collect()
+}
+
+fn review(review: &OpenReview) -> Value {
+    json!({"reason": review.reason.as_str(), "since": review.since})
+}
+
+fn evidence(state: &WriteState) -> Value {
+    match state {
+        WriteState::Confirmed { evidence } => match evidence {
+            Evidence::AppendAnswer { range } | Evidence::ReadBack { range } => {
+                json!({"kind": evidence.kind(), "range": range})
+            }
+            Evidence::Operator { why } => json!({"kind": evidence.kind(), "why": why}),
+        },
+        WriteState::Pending { .. }
+        | WriteState::Attempting { .. }
+        | WriteState::Uncertain { .. }
+        | WriteState::Abandoned => Value::Null,
+    }
+}

@@ -1,0 +1,81 @@
+//! What a person reads: the four answers first, then the enquiry, then what happened.
+
+use anstyle::{AnsiColor, Style};
+use docket_domain::moment::Moment;
+use docket_domain::status::Record;
+
+use crate::Listed;
+use crate::answers::{Answers, QUESTIONS, meaning};
+use crate::visible::visible;
+
+const STRONG: Style = Style::new().bold();
+const FAINT: Style = Style::new().dimmed();
+const WARNING: Style = AnsiColor::Yellow.on_default();
+
+/// `docket show REFERENCE`.
+#[must_use]
+pub fn record(record: &Record) -> String {
+    let submission = &record.submission;
+    let mut lines = vec![format!("{STRONG}{}{STRONG:#}", submission.reference), String::new()];
+    let answers = Answers::of(record);
+    for (question, answer) in QUESTIONS.iter().zip(answers.lines()) {
+        lines.push(format!("{question:<36}{answer}"));
+    }
+    lines.push(String::new());
+    lines.push(format!("{FAINT}request type{FAINT:#}  {}", visible(&submission.request_type)));
+    lines.push(format!("{FAINT}contact{FAINT:#}       {}", visible(submission.contact.as_str())));
+    lines.push(format!("{FAINT}chat{FAINT:#}          {}", submission.chat_id));
+    lines.push(format!("{FAINT}summary{FAINT:#}"));
+    lines.extend(visible(submission.summary.as_str()).lines().map(|line| format!("  {line}")));
+    for conflict in &record.conflicts {
+        lines.push(format!("{WARNING}conflicting content of {}{WARNING:#}", conflict.at));
+        lines.push(format!("  {}", visible(&conflict.request_type)));
+        lines.extend(visible(conflict.summary.as_str()).lines().map(|line| format!("  {line}")));
+    }
+    lines.push(String::new());
+    lines.push(format!("{FAINT}history{FAINT:#}"));
+    for entry in record.history.entries() {
+        let mut line = format!("  {}  {:<13} {}", entry.at, visible(&entry.by), entry.step);
+        if let (Some(from), Some(to)) = (&entry.from, &entry.to)
+            && from != to
+        {
+            line.push_str(&format!("  {from} → {to}"));
+        }
+        for detail in [&entry.why, &entry.evidence].into_iter().flatten() {
+            line.push_str(&format!("  ({})", visible(detail)));
+        }
+        if entry.times > 1 {
+            line.push_str(&format!("  ×{}", entry.times));
+        }
+        lines.push(line);
+    }
+    lines.join("\n")
+}
+
+/// `docket reviews`.
+#[must_use]
+pub fn reviews(listed: &[Listed], now: Moment) -> String {
+    if listed.is_empty() {
+        return "No open reviews.".into();
+    }
+    let mut lines = vec![format!("{STRONG}{:<19}{:<18}{:>8}  {}{STRONG:#}", "reference", "reason", "age", "what is known")];
+    for Listed { record, review } in listed {
+        lines.push(format!(
+            "{:<19}{WARNING}{:<18}{WARNING:#}{:>8}  {}",
+            record.submission.reference.to_string(),
+            review.reason.as_str(),
+            age(now.seconds_since(review.since)),
+            meaning(review.reason),
+        ));
+    }
+    lines.join("\n")
+}
+
+fn age(seconds: u64) -> String {
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3_600 => format!("{} min", seconds / 60),
+        3_600..172_800 => format!("{} h", seconds / 3_600),
+        _ => format!("{} d", seconds / 86_400),
+    }
+}

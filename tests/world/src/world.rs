@@ -1,0 +1,507 @@
+//! One world: the real functions, embedded DynamoDB and SQS, a fake sheet, a fake Telegram, a clock to turn.
+//!
+//! Verbs in the user's words. Time stands still unless a verb turns it.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use docket_adapters::dynamodb::DynamoSubmissions;
+use docket_adapters::lambda::Function;
+use docket_domain::limits::{FUNCTION_TIMEOUT_SECONDS, RECEIVES_MAX, VISIBILITY_SECONDS};
+use docket_domain::moment::Moment;
+use docket_domain::ports::{Clock, Submissions};
+use docket_domain::reference::Reference;
+use docket_domain::row::HEADER;
+use docket_domain::status::Record;
+use serde_json::{Value, json};
+
+use crate::clock::TurnedClock;
+use crate::engines::{Engines, Item, Queues, Tables};
+use crate::event_source::{Delivery, EventSource, Mapping, Polled};
+use crate::sheets::FakeSheets;
+use crate::telegram::{Customer, FakeTelegram, WebhookAnswer};
+use crate::wire::{Side, Wire};
+use crate::witness::{Testimony, Witnessed, references_in};
+use crate::workers::{
+    AcknowledgerFunction, BOT_TOKEN, Recorder, SPREADSHEET_ID, Settings, SweeperFunction, WEBHOOK_SECRET,
+    WebhookFunction, Workshop, WriterFunction,
+};
+
+/// When every world begins: 2026-03-01T09:15:00Z.
+pub const BEGIN_MS: i64 = 1_772_356_500_000;
+
+/// One world.
+pub struct World {
+    pub clock: TurnedClock,
+    pub wire: Wire,
+    pub sheets: FakeSheets,
+    pub telegram: FakeTelegram,
+    pub testimony: Testimony,
+    pub engines: Arc<Engines>,
+    pub tables: Tables,
+    pub queues: Queues,
+    pub write_source: EventSource,
+    pub acknowledge_source: EventSource,
+    workshop: Workshop,
+    webhook: WebhookFunction,
+    writer: WriterFunction,
+    acknowledger: AcknowledgerFunction,
+    sweeper: SweeperFunction,
+    /// Looks at the table past the wire.
+    store: DynamoSubmissions,
+}
+
+impl World {
+    /// A world with its own engines.
+    pub async fn start() -> Self {
+        Self::with(Arc::new(Engines::start().await), Settings::default()).await
+    }
+
+    /// A world in engines that others use too; its tables and queues are its own.
+    pub async fn with(engines: Arc<Engines>, settings: Settings) -> Self {
+        let prefix = format!("w{}", next_number());
+        let (tables, queues) = (engines.tables(&prefix).await, engines.queues(&prefix).await);
+        let clock = TurnedClock::at(BEGIN_MS);
+        let wire = Wire::new(clock.clone());
+        let sheets = FakeSheets::new(clock.clone(), SPREADSHEET_ID);
+        sheets.add_tab(&settings.tab, &HEADER);
+        let telegram = FakeTelegram::new(clock.clone(), BOT_TOKEN);
+        let testimony = Testimony::default();
+        let table = engines.dynamodb_client();
+        let witnessed_sheets = Witnessed {
+            inner: sheets.clone(),
+            testimony: testimony.clone(),
+            table: table.clone(),
+            table_name: tables.submissions.clone(),
+        };
+        let witnessed_telegram = Witnessed {
+            inner: telegram.clone(),
+            testimony: testimony.clone(),
+            table: table.clone(),
+            table_name: tables.submissions.clone(),
+        };
+        let token = sheets.token();
+        let workshop = Workshop::open(
+            &engines,
+            wire.clone(),
+            clock.clone(),
+            settings.clone(),
+            tables.clone(),
+            queues.clone(),
+            [
+                (Side::Sheets, Arc::new(witnessed_sheets)),
+                (Side::Token, Arc::new(token.clone())),
+                (Side::Telegram, Arc::new(witnessed_telegram)),
+            ],
+            |token_uri| token.service_account_json(token_uri),
+        )
+        .await;
+        let source = |queue: &str, dead: &str, name: &str, fifo| {
+            let mapping = Mapping {
+                name: name.to_owned(),
+                fifo,
+                batch_size: 10,
+                visibility_seconds: i64::try_from(VISIBILITY_SECONDS).unwrap_or(i64::MAX),
+                max_receive_count: RECEIVES_MAX,
+            };
+            EventSource::new(engines.sqs_client(), queue, dead, mapping, clock.clone())
+        };
+        Self {
+            write_source: source(&queues.write, &queues.write_dead_letters, "write.fifo", true),
+            acknowledge_source: source(
+                &queues.acknowledge,
+                &queues.acknowledge_dead_letters,
+                "acknowledge",
+                false,
+            ),
+            webhook: workshop.webhook(),
+            writer: workshop.writer(),
+            acknowledger: workshop.acknowledger(),
+            sweeper: workshop.sweeper(),
+            store: DynamoSubmissions::new(table, tables.submissions.clone(), settings.retention_days),
+            clock,
+            wire,
+            sheets,
+            telegram,
+            testimony,
+            engines,
+            tables,
+            queues,
+            workshop,
+        }
+    }
+
+    /// What was counted so far.
+    #[must_use]
+    pub fn recorder(&self) -> &Recorder {
+        self.workshop.recorder()
+    }
+
+    #[must_use]
+    pub fn settings(&self) -> &Settings {
+        self.workshop.settings()
+    }
+
+    #[must_use]
+    pub fn now(&self) -> Moment {
+        self.clock.now()
+    }
+
+    /// Turns the clock forward.
+    pub fn turn_seconds(&self, seconds: i64) {
+        self.clock.turn(seconds * 1_000);
+    }
+
+    /// Changes settings and starts every function anew with them, as a deployment does.
+    pub fn deploy(&mut self, change: impl FnOnce(&mut Settings)) {
+        self.workshop.change(change);
+        self.restart();
+    }
+
+    /// Starts every function anew: what they held in memory is gone.
+    pub fn restart(&mut self) {
+        self.webhook = self.workshop.webhook();
+        self.writer = self.workshop.writer();
+        self.acknowledger = self.workshop.acknowledger();
+        self.sweeper = self.workshop.sweeper();
+    }
+
+    // ---- Telegram's side -------------------------------------------------------------------------------------------
+
+    /// A person who writes to the bot.
+    #[must_use]
+    pub fn customer(&self, user_id: i64, first_name: &str) -> Customer {
+        self.telegram.customer(user_id, first_name, None)
+    }
+
+    /// Delivers an update once. None when the webhook died over it.
+    pub async fn deliver(&mut self, update: &Value) -> Option<WebhookAnswer> {
+        let event = http_event(update.to_string(), Some(WEBHOOK_SECRET));
+        self.deliver_event(event).await
+    }
+
+    /// Hands any event to the webhook.
+    pub async fn deliver_event(&mut self, event: Value) -> Option<WebhookAnswer> {
+        let answer = invoke(&self.wire, "webhook", &self.webhook, event, self.deadline()).await;
+        if answer.is_none() {
+            self.webhook = self.workshop.webhook();
+        }
+        answer.map(|answer| WebhookAnswer {
+            status: answer["statusCode"].as_u64().and_then(|status| u16::try_from(status).ok()).unwrap_or(0),
+            retry_after_seconds: None,
+            body: answer["body"].as_str().unwrap_or_default().as_bytes().to_vec(),
+        })
+    }
+
+    /// Delivers updates at the same time, each to a webhook of its own, as Lambda would.
+    pub async fn deliver_at_once(&mut self, updates: &[Value]) -> Vec<Option<WebhookAnswer>> {
+        let deadline = self.deadline();
+        let webhooks: Vec<WebhookFunction> = updates.iter().map(|_| self.workshop.webhook()).collect();
+        let answers = futures::future::join_all(updates.iter().zip(&webhooks).map(|(update, webhook)| {
+            let event = http_event(update.to_string(), Some(WEBHOOK_SECRET));
+            invoke(&self.wire, "webhook", webhook, event, deadline)
+        }))
+        .await;
+        answers
+            .into_iter()
+            .map(|answer| {
+                answer.map(|answer| WebhookAnswer {
+                    status: answer["statusCode"].as_u64().and_then(|s| u16::try_from(s).ok()).unwrap_or(0),
+                    retry_after_seconds: None,
+                    body: answer["body"].as_str().unwrap_or_default().as_bytes().to_vec(),
+                })
+            })
+            .collect()
+    }
+
+    /// Delivers an update as Telegram does, again and again until a 2xx, and carries out what the answer says.
+    pub async fn say(&mut self, update: Value) -> crate::telegram::Delivery {
+        let mut deliveries = crate::telegram::Deliveries::new(&self.telegram);
+        deliveries.push(update);
+        while let Some(due_ms) = deliveries.next_due_ms() {
+            let wait = due_ms - self.clock.now_ms();
+            if wait > 0 {
+                self.clock.turn(wait);
+            }
+            // One delivery at a time: the closure needs the whole world.
+            let world = tokio::sync::Mutex::new(&mut *self);
+            deliveries
+                .deliver_due(|update| async {
+                    let mut world = world.lock().await;
+                    world.deliver(&update).await
+                })
+                .await;
+        }
+        deliveries.done().last().cloned().expect("one update was pushed")
+    }
+
+    /// A whole conversation up to the card: /new, the type, the words.
+    pub async fn write_card(&mut self, customer: &Customer, type_label: &str, words: &str) -> i64 {
+        self.say(customer.text("/new")).await;
+        self.say(customer.press_button(type_label)).await;
+        let summary = customer.text(words);
+        let message_id = summary["message"]["message_id"].as_i64().expect("a message has an id");
+        self.say(summary).await;
+        message_id
+    }
+
+    /// A whole conversation, confirmed. The reference that the customer was told.
+    pub async fn submit(&mut self, customer: &Customer, type_label: &str, words: &str) -> Reference {
+        self.write_card(customer, type_label, words).await;
+        self.say(customer.press_button("Confirm")).await;
+        let told = customer.chat().last_words().unwrap_or_default();
+        let reference = references_in(&told).pop().unwrap_or_else(|| panic!("no reference in: {told}"));
+        reference.parse().expect("a reference")
+    }
+
+    // ---- Lambda's side ---------------------------------------------------------------------------------------------
+
+    /// Lets the writer take one batch from its queue.
+    pub async fn poll_writer(&mut self) -> Polled {
+        let deadline = self.deadline();
+        let (wire, writer) = (&self.wire, &self.writer);
+        let mut died = false;
+        let polled = self
+            .write_source
+            .poll(|event| async {
+                let answer = invoke(wire, "writer", writer, event, deadline).await;
+                died = answer.is_none();
+                answer.map_or(Delivery::Failed, Delivery::Answered)
+            })
+            .await;
+        if died {
+            self.writer = self.workshop.writer();
+        }
+        polled
+    }
+
+    /// Lets the acknowledger take one batch from its queue.
+    pub async fn poll_acknowledger(&mut self) -> Polled {
+        let deadline = self.deadline();
+        let (wire, acknowledger) = (&self.wire, &self.acknowledger);
+        let mut died = false;
+        let polled = self
+            .acknowledge_source
+            .poll(|event| async {
+                let answer = invoke(wire, "acknowledger", acknowledger, event, deadline).await;
+                died = answer.is_none();
+                answer.map_or(Delivery::Failed, Delivery::Answered)
+            })
+            .await;
+        if died {
+            self.acknowledger = self.workshop.acknowledger();
+        }
+        polled
+    }
+
+    /// Hands an event to a new writer process, beside the one that is there.
+    pub async fn invoke_another_writer(&self, event: Value) -> Option<Value> {
+        let writer = self.workshop.writer();
+        invoke(&self.wire, "writer", &writer, event, self.deadline()).await
+    }
+
+    /// Hands an event to a new acknowledger process, beside the one that is there.
+    pub async fn invoke_another_acknowledger(&self, event: Value) -> Option<Value> {
+        let acknowledger = self.workshop.acknowledger();
+        invoke(&self.wire, "acknowledger", &acknowledger, event, self.deadline()).await
+    }
+
+    /// One run of the schedule. None when the sweeper failed.
+    pub async fn sweep(&mut self) -> Option<Value> {
+        let summary = invoke(&self.wire, "sweeper", &self.sweeper, json!({}), self.deadline()).await;
+        if summary.is_none() {
+            self.sweeper = self.workshop.sweeper();
+        }
+        summary
+    }
+
+    /// Works until no message is visible, without turning the clock.
+    pub async fn work(&mut self) {
+        loop {
+            let (written, acknowledged) = (self.poll_writer().await, self.poll_acknowledger().await);
+            let idle = |polled: Polled| polled.delivered == 0 && polled.dead == 0;
+            if idle(written) && idle(acknowledged) {
+                return;
+            }
+        }
+    }
+
+    /// Minute by minute, as the schedule runs: sweeps and works until nothing is due any more, or `minutes` are over.
+    /// The minutes it took.
+    pub async fn run_minutes(&mut self, minutes: u32) -> u32 {
+        self.work().await;
+        for minute in 0..minutes {
+            if self.is_quiet().await {
+                return minute;
+            }
+            self.turn_seconds(60);
+            self.sweep().await;
+            self.work().await;
+        }
+        minutes
+    }
+
+    /// No record is due at any time, and no message is left.
+    pub async fn is_quiet(&mut self) -> bool {
+        if !self.write_source.is_empty().await || !self.acknowledge_source.is_empty().await {
+            return false;
+        }
+        self.items().await.iter().all(|item| !item.contains_key("due_at"))
+    }
+
+    /// Turns straight to the moments at which something is due, until all is settled or a week has passed.
+    ///
+    /// # Panics
+    /// When it does not settle.
+    pub async fn settle(&mut self) {
+        let end = self.clock.now_ms() + 7 * 24 * 3_600_000;
+        self.work().await;
+        while !self.is_quiet().await {
+            assert!(self.clock.now_ms() < end, "not settled within a week:\n{}", self.picture().await);
+            let next = self.next_ms().await.unwrap_or(0);
+            let wait = (next - self.clock.now_ms()).max(1_000);
+            self.clock.turn(wait);
+            self.sweep().await;
+            self.work().await;
+        }
+    }
+
+    /// The next moment at which a record is due or a message visible.
+    async fn next_ms(&mut self) -> Option<i64> {
+        let number = |item: &Item| item.get("due_at")?.as_n().ok()?.parse::<i64>().ok();
+        let due = self.items().await.iter().filter_map(number).map(|seconds| seconds * 1_000).min();
+        let visible = [self.write_source.next_visible_at_ms().await, self.acknowledge_source.next_visible_at_ms().await];
+        visible.into_iter().flatten().chain(due).min()
+    }
+
+    fn deadline(&self) -> Moment {
+        self.now().plus_seconds(FUNCTION_TIMEOUT_SECONDS)
+    }
+
+    // ---- Looking ---------------------------------------------------------------------------------------------------
+
+    /// The record as it is stored.
+    ///
+    /// # Panics
+    /// When there is none, or it cannot be read.
+    pub async fn record(&self, reference: &Reference) -> Record {
+        self.store.get(reference).await.expect("the table is there").expect("the record is there")
+    }
+
+    /// Every record.
+    ///
+    /// # Panics
+    /// When one cannot be read.
+    pub async fn records(&self) -> Vec<Record> {
+        let mut records = Vec::new();
+        for item in self.items().await {
+            let reference = item["reference"].as_s().expect("a string");
+            records.push(self.record(&reference.parse().expect("a reference")).await);
+        }
+        records
+    }
+
+    /// Every item of the submissions table.
+    pub async fn items(&self) -> Vec<Item> {
+        self.engines.all_items(&self.tables.submissions).await
+    }
+
+    /// The store, past the wire: for a test that does what an operator will do.
+    #[must_use]
+    pub fn store(&self) -> &DynamoSubmissions {
+        &self.store
+    }
+
+    /// The rows below the header, as strings where they are strings.
+    #[must_use]
+    pub fn rows(&self) -> Vec<Vec<Value>> {
+        self.sheets.rows(&self.settings().tab).into_iter().skip(1).filter(|row| !row.is_empty()).collect()
+    }
+
+    /// How many rows of the tab carry the reference.
+    #[must_use]
+    pub fn rows_of(&self, reference: &Reference) -> usize {
+        let name = reference.as_str();
+        self.rows().iter().filter(|row| row.iter().any(|cell| cell.as_str() == Some(name))).count()
+    }
+
+    /// The acknowledgements a chat received, as texts.
+    #[must_use]
+    pub fn acknowledgements(&self, chat_id: i64) -> Vec<String> {
+        self.telegram.messages(chat_id).into_iter().map(|sent| sent.text).collect()
+    }
+
+    /// Everything at a glance, for a failing test.
+    pub async fn picture(&self) -> String {
+        let mut lines = vec![format!("now {}  plan {}", self.now(), self.wire.plan_to_string())];
+        for record in self.records().await {
+            let ack = record.acknowledgement.as_ref().map_or("none", |ack| ack.state.as_str());
+            let reviews: Vec<&str> = record.reviews().iter().map(|review| review.reason.as_str()).collect();
+            let due = record.due().map(|(step, at)| format!("{} {at}", step.as_str()));
+            lines.push(format!(
+                "{} write {} ack {ack} due {due:?} reviews {reviews:?} rows {}",
+                record.submission.reference,
+                record.write.state.as_str(),
+                self.rows_of(&record.submission.reference),
+            ));
+        }
+        lines.join("\n")
+    }
+}
+
+/// Invokes a function; a crash on the wire drops it where it stands. None when it crashed or failed.
+async fn invoke<F: Function>(wire: &Wire, worker: &str, function: &F, event: Value, deadline: Moment) -> Option<Value> {
+    let crashed = wire.crashes(worker);
+    tokio::select! {
+        biased;
+        () = crashed => None,
+        answer = function.handle(event, deadline) => answer.ok(),
+    }
+}
+
+/// An HTTP API event, payload 2.0, as API Gateway makes it.
+#[must_use]
+pub fn http_event(body: String, secret: Option<&str>) -> Value {
+    let mut headers = json!({"content-type": "application/json", "host": "api.example.org"});
+    if let Some(secret) = secret {
+        headers["x-telegram-bot-api-secret-token"] = json!(secret);
+    }
+    json!({
+        "version": "2.0",
+        "routeKey": "POST /telegram",
+        "rawPath": "/telegram",
+        "rawQueryString": "",
+        "headers": headers,
+        "requestContext": {
+            "accountId": "123456789012",
+            "apiId": "api-id",
+            "domainName": "api.example.org",
+            "domainPrefix": "api",
+            "http": {
+                "method": "POST",
+                "path": "/telegram",
+                "protocol": "HTTP/1.1",
+                "sourceIp": "192.0.2.1",
+                "userAgent": "",
+            },
+            "requestId": "id",
+            "routeKey": "POST /telegram",
+            "stage": "$default",
+            "time": "01/Mar/2026:09:15:00 +0000",
+            "timeEpoch": 1_772_356_500_000_u64,
+        },
+        "body": body,
+        "isBase64Encoded": false,
+    })
+}
+
+/// References of all records, for a test that counts.
+#[must_use]
+pub fn distinct(records: &[Record]) -> HashSet<Reference> {
+    records.iter().map(|record| record.submission.reference.clone()).collect()
+}
+
+fn next_number() -> u64 {
+    static NUMBER: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
+    NUMBER.fetch_add(1, std::sync::atomic::Ordering::SeqCst)
+}
