@@ -192,10 +192,11 @@ mod tests {
     #[test]
     fn a_timing_whose_relations_do_not_hold_is_refused_by_name() {
         let built_in = Timing::default();
+        let too_long = LEASE_SECONDS * 1_000 - MARKING_MS;
         for (timing, word) in [
             (Timing { append_timeout_ms: 99, ..built_in }, "APPEND_TIMEOUT_MS"),
-            (Timing { append_timeout_ms: 115_000, ..built_in }, "APPEND_TIMEOUT_MS"),
-            (Timing { send_timeout_ms: 115_000, ..built_in }, "SEND_TIMEOUT_MS"),
+            (Timing { append_timeout_ms: too_long, ..built_in }, "APPEND_TIMEOUT_MS"),
+            (Timing { send_timeout_ms: too_long, ..built_in }, "SEND_TIMEOUT_MS"),
             (Timing { lease_seconds: 20, ..built_in }, "LEASE_SECONDS"),
             (Timing { lease_seconds: 0, ..built_in }, "LEASE_SECONDS"),
             (Timing { lease_seconds: 3_601, ..built_in }, "LEASE_SECONDS"),
