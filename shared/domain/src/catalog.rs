@@ -118,7 +118,8 @@ impl Catalog {
             #[serde(default)]
             sentences: Sentences,
         }
-        let wire: Wire = serde_json::from_str(json).map_err(|error| CatalogError(format!("not a catalogue: {error}")))?;
+        let wire: Wire =
+            serde_json::from_str(json).map_err(|error| CatalogError(format!("not a catalogue: {error}")))?;
         let request_types = wire.request_types.unwrap_or_else(|| Self::default().request_types);
         check_types(&request_types)?;
         check_sentences(&wire.sentences)?;
@@ -177,9 +178,14 @@ fn check_sentences(sentences: &Sentences) -> Result<(), CatalogError> {
             return fail("is longer than 32 characters".into());
         }
         let allowed = placeholders(built_in);
+        let mut held = HashSet::new();
         for placeholder in placeholders(text) {
             if !allowed.contains(&placeholder) {
                 return fail(format!("has no placeholder {{{placeholder}}}"));
+            }
+            // Twice would double a customer's words, past what Telegram takes.
+            if !held.insert(placeholder) {
+                return fail(format!("holds {{{placeholder}}} twice"));
             }
         }
         let needed = ["reference", "summary"];
@@ -204,9 +210,9 @@ pub fn fill(sentence: &str, values: &[(&str, &str)]) -> String {
     while let Some(open) = rest.find('{') {
         filled.push_str(&rest[..open]);
         let after = &rest[open + 1..];
-        let value = after
-            .split_once('}')
-            .and_then(|(name, tail)| values.iter().find(|(known, _)| *known == name).map(|(_, value)| (value, tail)));
+        let value = after.split_once('}').and_then(|(name, tail)| {
+            values.iter().find(|(known, _)| *known == name).map(|(_, value)| (value, tail))
+        });
         match value {
             Some((value, tail)) => {
                 filled.push_str(value);
@@ -246,6 +252,10 @@ mod tests {
             (r#"{"sentences":{"recorded":"done"}}"#, "must hold {reference}"),
             (r#"{"sentences":{"recorded":"{reference} {name}"}}"#, "no placeholder {name}"),
             (r#"{"sentences":{"recordet":"x"}}"#, "unknown field"),
+            (r#"{"sentences":{"card":"{summary} {summary}"}}"#, "holds {summary} twice"),
+            (r#"{"sentences":{"confirm_button":" "}}"#, "is empty"),
+            (&format!(r#"{{"sentences":{{"help":"{}"}}}}"#, "x".repeat(501)), "longer than 500"),
+            (&format!(r#"{{"sentences":{{"expired":"{}"}}}}"#, "x".repeat(201)), "longer than 200"),
         ] {
             let error = Catalog::parse(json).expect_err(json).to_string();
             assert!(error.contains(word), "{json}: {error}");

@@ -171,3 +171,61 @@ impl Timing {
         Ok(self)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(timing: Timing, imitated: bool) -> Option<String> {
+        timing.checked(imitated).err().map(|error| error.to_string())
+    }
+
+    #[test]
+    fn the_defaults_and_the_small_timings_of_a_rehearsal_are_accepted() {
+        let built_in = Timing::default();
+        assert_eq!(built_in.checked(false), Ok(built_in));
+        let small = Timing {
+            append_timeout_ms: 1_500,
+            send_timeout_ms: 1_500,
+            lease_seconds: 12,
+            settle_seconds: 10,
+        };
+        assert_eq!(small.checked(true), Ok(small));
+    }
+
+    #[test]
+    fn a_settle_time_within_googles_processing_time_is_for_a_fake_only() {
+        for (settle_seconds, imitated, accepted) in
+            [(181, false, true), (180, false, false), (10, false, false), (10, true, true), (0, true, false)]
+        {
+            let timing = Timing { settle_seconds, ..Timing::default() };
+            assert_eq!(timing.checked(imitated).is_ok(), accepted, "{settle_seconds} s, imitated {imitated}");
+        }
+    }
+
+    #[test]
+    fn a_timing_whose_relations_do_not_hold_is_refused_by_name() {
+        let built_in = Timing::default();
+        let too_long = LEASE_SECONDS * 1_000 - MARKING_MS;
+        for (timing, word) in [
+            (Timing { append_timeout_ms: 99, ..built_in }, "APPEND_TIMEOUT_MS"),
+            (Timing { append_timeout_ms: too_long, ..built_in }, "APPEND_TIMEOUT_MS"),
+            (Timing { send_timeout_ms: too_long, ..built_in }, "SEND_TIMEOUT_MS"),
+            (Timing { lease_seconds: 20, ..built_in }, "LEASE_SECONDS"),
+            (Timing { lease_seconds: 0, ..built_in }, "LEASE_SECONDS"),
+            (Timing { lease_seconds: 3_601, ..built_in }, "LEASE_SECONDS"),
+            (Timing { settle_seconds: 86_401, ..built_in }, "SETTLE_SECONDS"),
+        ] {
+            let said = named(timing, true).unwrap_or_default();
+            assert!(said.contains(word), "{timing:?}: {said}");
+        }
+        let huge = u64::MAX;
+        let timing = Timing {
+            append_timeout_ms: huge,
+            send_timeout_ms: huge,
+            lease_seconds: huge,
+            settle_seconds: huge,
+        };
+        assert!(timing.checked(true).is_err());
+    }
+}

@@ -152,7 +152,11 @@ impl Metric {
     pub fn is_gauge(self) -> bool {
         matches!(
             self,
-            Self::SheetHalted | Self::BotHalted | Self::OpenReviews | Self::OldestReviewAge | Self::OldestDueAge
+            Self::SheetHalted
+                | Self::BotHalted
+                | Self::OpenReviews
+                | Self::OldestReviewAge
+                | Self::OldestDueAge
         )
     }
 }

@@ -122,7 +122,9 @@ mod tests {
             assert_eq!(Reference::from_person(text), Ok(reference.clone()), "{text}");
             assert_eq!(text.parse::<Reference>(), Err(NotAReference));
         }
-        for text in ["", "DK-", "DK-8M4T-K2QX-7RZ", "DK-8M4T-K2QX-7RZU", "8M4T-K2QX-7RZ9", "DK-٣M4T-K2QX-7RZ9"] {
+        for text in
+            ["", "DK-", "DK-8M4T-K2QX-7RZ", "DK-8M4T-K2QX-7RZU", "8M4T-K2QX-7RZ9", "DK-٣M4T-K2QX-7RZ9"]
+        {
             assert_eq!(Reference::from_person(text), Err(NotAReference), "{text}");
         }
     }

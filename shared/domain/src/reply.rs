@@ -71,7 +71,11 @@ fn units(text: &str) -> usize {
 }
 
 fn bounded(text: String) -> String {
-    if units(&text) <= MESSAGE_UTF16_UNITS_MAX { text } else { shortened(&text, MESSAGE_UTF16_UNITS_MAX, "[…]") }
+    if units(&text) <= MESSAGE_UTF16_UNITS_MAX {
+        text
+    } else {
+        shortened(&text, MESSAGE_UTF16_UNITS_MAX, "[…]")
+    }
 }
 
 /// `text` in at most `room` UTF-16 units, cut between characters, with `mark` at the cut.
@@ -111,6 +115,13 @@ mod tests {
             assert!(card.contains(&catalog.sentences.card_shortened));
             assert!(card.starts_with("above"));
         }
+        // Also between the longest sentences that a catalogue may hold.
+        let mut wordy = Catalog::default();
+        wordy.sentences.card = format!("{{type}}{{summary}}{}", "x".repeat(500 - 15));
+        let label = "😀".repeat(crate::limits::TYPE_LABEL_CHARS_MAX);
+        let card = card_text(&wordy, &label, &"a".repeat(3_000), Some(&"y".repeat(500)));
+        assert_eq!(units(&card), MESSAGE_UTF16_UNITS_MAX);
+        assert!(card.contains(&wordy.sentences.card_shortened));
         let whole = card_text(&catalog, "A quote", "short {reference}", None);
         assert!(whole.contains("short {reference}") && !whole.contains(&catalog.sentences.card_shortened));
     }

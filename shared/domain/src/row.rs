@@ -79,7 +79,12 @@ pub fn judge(row: &Row, hits: &[(String, Vec<Value>)]) -> Finding {
 
 fn same_text(ours: &str, theirs: &str) -> bool {
     let lines = |text: &str| -> Vec<String> {
-        text.replace("\r\n", "\n").replace('\r', "\n").trim_end().split('\n').map(|l| l.trim_end().to_owned()).collect()
+        text.replace("\r\n", "\n")
+            .replace('\r', "\n")
+            .trim_end()
+            .split('\n')
+            .map(|l| l.trim_end().to_owned())
+            .collect()
     };
     ours == theirs || lines(ours) == lines(theirs)
 }
@@ -91,12 +96,20 @@ mod tests {
     use super::*;
 
     fn row() -> Row {
-        Row(["DK-1111-2222-3333", "2026-03-01T09:15:00Z", "Quote", "l1\nl2", "Ann", "-1002000000001"].map(String::from))
+        Row(["DK-1111-2222-3333", "2026-03-01T09:15:00Z", "Quote", "l1\nl2", "Ann", "-1002000000001"]
+            .map(String::from))
     }
 
     #[test]
     fn line_ends_and_trailing_blanks_do_not_make_a_difference() {
-        let read = json!(["DK-1111-2222-3333", "2026-03-01T09:15:00Z ", "Quote", "l1 \r\nl2\n", "Ann", "-1002000000001"]);
+        let read = json!([
+            "DK-1111-2222-3333",
+            "2026-03-01T09:15:00Z ",
+            "Quote",
+            "l1 \r\nl2\n",
+            "Ann",
+            "-1002000000001"
+        ]);
         assert!(row().equals(read.as_array().expect("an array")));
     }
 

@@ -73,7 +73,11 @@ impl<'de> serde::Deserialize<'de> for Summary {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         let summary = Self::clean(&text).map_err(serde::de::Error::custom)?;
-        if summary.0 == text { Ok(summary) } else { Err(serde::de::Error::custom("the summary is not clean")) }
+        if summary.0 == text {
+            Ok(summary)
+        } else {
+            Err(serde::de::Error::custom("the summary is not clean"))
+        }
     }
 }
 
@@ -130,8 +134,11 @@ impl From<Contact> for String {
 }
 
 fn one_line(text: &str) -> String {
-    let spaced: String =
-        text.chars().map(|c| if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') { ' ' } else { c }).collect();
+    let spaced: String = text
+        .chars()
+        .filter(|c| !is_noncharacter(*c))
+        .map(|c| if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') { ' ' } else { c })
+        .collect();
     spaced.trim().to_owned()
 }
 
@@ -249,11 +256,27 @@ mod tests {
     fn no_two_field_splits_share_a_fingerprint() {
         let summary = |text| Summary::clean(text).expect("has words");
         let a = Fingerprint::of("ab", &summary("c"), ChatId(1));
-        for (kind, text, chat) in [("a", "bc", 1), ("abc", "1", 1), ("ab", "c", 11), ("ab", "c1", 1), ("ab", "c", -1)] {
+        for (kind, text, chat) in
+            [("a", "bc", 1), ("abc", "1", 1), ("ab", "c", 11), ("ab", "c1", 1), ("ab", "c", -1)]
+        {
             assert_ne!(a, Fingerprint::of(kind, &summary(text), ChatId(chat)));
         }
         assert_eq!(a, Fingerprint::of("ab", &summary("c"), ChatId(1)));
         assert_eq!(a.as_str().len(), 64);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn what_is_cleaned_stays_as_it_is_and_can_be_stored(text in "(\\PC|[\\r\\n\\t \u{0}\u{200b}\u{2028}😀]){0,80}") {
+            if let Ok(summary) = Summary::clean(&text) {
+                proptest::prop_assert_eq!(Summary::clean(summary.as_str()), Ok(summary.clone()));
+                let json = serde_json::to_string(&summary).expect("a string");
+                proptest::prop_assert_eq!(serde_json::from_str::<Summary>(&json).ok(), Some(summary));
+            }
+            let contact = Contact::clean(&text);
+            proptest::prop_assert!(!contact.as_str().trim().is_empty());
+            proptest::prop_assert_eq!(Contact::clean(contact.as_str()), contact);
+        }
     }
 
     #[test]
@@ -264,6 +287,7 @@ mod tests {
         assert_eq!(Contact::of_user("\u{3164}", None, Some("")).as_str(), "-");
         assert_eq!(Contact::of_user("Ann", Some("Lee"), Some("ann")).as_str(), "Ann Lee (@ann)");
         assert_eq!(Contact::of_user("Ann\nLee", None, None).as_str(), "Ann Lee");
+        assert_eq!(Contact::of_user("Ann\u{fffe}", None, None).as_str(), "Ann");
         assert_eq!(Contact::of_user(&"x".repeat(900), None, None).as_str().len(), CONTACT_CHARS_MAX);
     }
 }

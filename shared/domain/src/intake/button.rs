@@ -18,9 +18,16 @@ pub struct Press {
 /// What the button asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verb {
-    Type { draft_id: i64, type_id: String },
+    Type {
+        draft_id: i64,
+        type_id: String,
+    },
     /// `short` is the start of the card's fingerprint: an older version of the same draft has another.
-    Card { verb: CardVerb, reference: Reference, short: String },
+    Card {
+        verb: CardVerb,
+        reference: Reference,
+        short: String,
+    },
 }
 
 /// The three buttons of a card.
@@ -51,9 +58,7 @@ impl Press {
         let Update::Button { callback_id, chat_id, message_id, data, .. } = update else { return None };
         let (verb, rest) = data.split_once(':')?;
         let (of, detail) = rest.split_once(':')?;
-        let card = |verb| {
-            Some(Verb::Card { verb, reference: of.parse().ok()?, short: detail.to_owned() })
-        };
+        let card = |verb| Some(Verb::Card { verb, reference: of.parse().ok()?, short: detail.to_owned() });
         let verb = match verb {
             "type" => Some(Verb::Type { draft_id: of.parse().ok()?, type_id: detail.to_owned() }),
             "confirm" => card(CardVerb::Confirm),

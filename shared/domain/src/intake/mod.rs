@@ -14,7 +14,7 @@ use crate::moment::Moment;
 use crate::reference::Reference;
 use crate::reply::{Button, Reply, card_text};
 use crate::submission::{ChatId, Contact, Fingerprint, Submission, Summary, SummaryError};
-pub use button::{CardVerb, Press};
+pub use button::{CardVerb, Press, Verb};
 pub use command::Command;
 pub use confirm::{already_recorded, conflict, expired, received};
 
@@ -29,11 +29,28 @@ pub struct Bot {
 /// One update, as far as Docket cares. Only private chats get this far.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Update {
-    Text { chat_id: ChatId, message_id: i64, from: Sender, text: String },
+    Text {
+        chat_id: ChatId,
+        message_id: i64,
+        from: Sender,
+        text: String,
+    },
     /// A message that holds no text: a sticker, a photo with or without words under it, a poll.
-    NotText { chat_id: ChatId },
-    EditedText { chat_id: ChatId, message_id: i64, text: String },
-    Button { callback_id: String, chat_id: ChatId, message_id: Option<i64>, from: Sender, data: String },
+    NotText {
+        chat_id: ChatId,
+    },
+    EditedText {
+        chat_id: ChatId,
+        message_id: i64,
+        text: String,
+    },
+    Button {
+        callback_id: String,
+        chat_id: ChatId,
+        message_id: Option<i64>,
+        from: Sender,
+        data: String,
+    },
 }
 
 impl Update {
@@ -87,8 +104,11 @@ pub struct Draft {
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(tag = "step", rename_all = "snake_case", deny_unknown_fields)]
 pub enum DraftStep {
-    ChoosingType,
-    WritingSummary { request_type: String },
+    /// With braces: serde lets unknown fields of a unit variant pass.
+    ChoosingType {},
+    WritingSummary {
+        request_type: String,
+    },
     Card(Card),
 }
 
@@ -106,9 +126,14 @@ pub struct Card {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stored {
     Absent,
-    Present { version: u64, conversation: Conversation },
+    Present {
+        version: u64,
+        conversation: Conversation,
+    },
     /// Written by another release, or damaged. It must never lock a chat.
-    Unreadable { version: Option<u64> },
+    Unreadable {
+        version: Option<u64>,
+    },
 }
 
 /// What one update leads to.
@@ -152,7 +177,7 @@ pub fn decide(bot: &Bot, catalog: &Catalog, stored: &Stored, update: &Update, no
 /// A card's button still tells whether its enquiry is recorded; anything else starts afresh.
 fn decide_unreadable(catalog: &Catalog, update: &Update) -> Decision {
     match Press::parse(update) {
-        Some(press @ Press { verb: button::Verb::Card { .. }, .. }) => Decision::Recall { press },
+        Some(press @ Press { verb: Verb::Card { .. }, .. }) => Decision::Recall { press },
         Some(_) | None => Decision::Keep {
             next: Conversation::default(),
             reply: Reply::message(update.chat_id(), &catalog.sentences.draft_reset),
@@ -201,7 +226,7 @@ impl Desk<'_> {
                     id: message_id,
                     sender_id: from.id,
                     expires_at: self.draft_end(),
-                    step: DraftStep::ChoosingType,
+                    step: DraftStep::ChoosingType {},
                 };
                 let reply = self.choose_type(chat_id, &sentences.choose_type, draft.id);
                 self.keep(Some(draft), reply)
@@ -215,14 +240,20 @@ impl Desk<'_> {
     }
 
     fn text(self, chat_id: ChatId, message_id: i64, text: &str) -> Decision {
+        // Delivered again after its Confirm: it begins nothing, and is no part of a draft begun since.
+        if self.conversation.confirmed.iter().any(|confirmed| confirmed.message_id == message_id) {
+            return Decision::Answer(Reply::Silence);
+        }
         let Some(draft) = self.draft().cloned() else {
             return Decision::Answer(Reply::message(chat_id, &self.catalog.sentences.no_draft));
         };
         match &draft.step {
-            DraftStep::ChoosingType => {
+            DraftStep::ChoosingType {} => {
                 let reply = self.choose_type(chat_id, &self.catalog.sentences.choose_first, draft.id);
                 Decision::Answer(reply)
             }
+            // Written before this draft was begun, and delivered late or again.
+            DraftStep::WritingSummary { .. } if message_id <= draft.id => self.show_again(chat_id, None),
             DraftStep::WritingSummary { request_type } => {
                 self.take_summary(chat_id, message_id, request_type, text, &draft)
             }
@@ -249,7 +280,7 @@ impl Desk<'_> {
             DraftStep::WritingSummary { request_type } if message_id > draft.id => {
                 self.take_summary(chat_id, message_id, request_type, text, &draft)
             }
-            DraftStep::Card(_) | DraftStep::WritingSummary { .. } | DraftStep::ChoosingType => {
+            DraftStep::Card(_) | DraftStep::WritingSummary { .. } | DraftStep::ChoosingType {} => {
                 Decision::Answer(Reply::Silence)
             }
         }
@@ -267,11 +298,16 @@ impl Desk<'_> {
         let summary = match Summary::clean(text) {
             Ok(summary) => summary,
             Err(SummaryError::Empty) => {
-                return Decision::Answer(Reply::message(chat_id, &sentences.empty_summary));
+                return self.refuse_summary(
+                    request_type,
+                    draft,
+                    Reply::message(chat_id, &sentences.empty_summary),
+                );
             }
             Err(SummaryError::TooLong { units, max }) => {
                 let values = [("units", &*units.to_string()), ("max", &*max.to_string())];
-                return Decision::Answer(Reply::message(chat_id, fill(&sentences.too_long, &values)));
+                let reply = Reply::message(chat_id, fill(&sentences.too_long, &values));
+                return self.refuse_summary(request_type, draft, reply);
             }
         };
         let card = Card { request_type: request_type.to_owned(), message_id, summary };
@@ -280,12 +316,24 @@ impl Desk<'_> {
         self.keep(Some(Draft { step, expires_at: self.draft_end(), ..draft.clone() }), reply)
     }
 
+    /// A text that cannot be a summary. When it replaced the one on the card by an edit, that card's button is dead: it
+    /// would record what the customer has taken back.
+    fn refuse_summary(&self, request_type: &str, draft: &Draft, reply: Reply) -> Decision {
+        match &draft.step {
+            DraftStep::Card(_) => {
+                let step = DraftStep::WritingSummary { request_type: request_type.to_owned() };
+                self.keep(Some(Draft { step, expires_at: self.draft_end(), ..draft.clone() }), reply)
+            }
+            DraftStep::WritingSummary { .. } | DraftStep::ChoosingType {} => Decision::Answer(reply),
+        }
+    }
+
     /// A message that holds no text: one hint, nothing changes.
     fn hint(&self, chat_id: ChatId) -> Decision {
         let sentences = &self.catalog.sentences;
         match self.draft().map(|draft| &draft.step) {
             None => Decision::Answer(Reply::message(chat_id, &sentences.no_draft)),
-            Some(DraftStep::ChoosingType | DraftStep::WritingSummary { .. }) => {
+            Some(DraftStep::ChoosingType {} | DraftStep::WritingSummary { .. }) => {
                 Decision::Answer(Reply::message(chat_id, &sentences.only_text))
             }
             Some(DraftStep::Card(_)) => self.show_again(chat_id, Some(&sentences.card_waits)),
@@ -296,15 +344,14 @@ impl Desk<'_> {
         let Update::Button { from, .. } = update else { return Decision::Answer(Reply::Silence) };
         let draft = self.draft().filter(|draft| draft.sender_id == from.id).cloned();
         match (&press.verb, draft) {
-            (button::Verb::Type { draft_id, type_id }, draft) => {
+            (Verb::Type { draft_id, type_id }, draft) => {
                 let chosen = self.catalog.request_type(type_id);
                 match (chosen, draft) {
                     (Some(chosen), Some(draft))
                         if draft.id == *draft_id && !matches!(draft.step, DraftStep::Card(_)) =>
                     {
                         let request_type = chosen.label.clone();
-                        let sentence =
-                            fill(&self.catalog.sentences.type_chosen, &[("type", &request_type)]);
+                        let sentence = fill(&self.catalog.sentences.type_chosen, &[("type", &request_type)]);
                         let step = DraftStep::WritingSummary { request_type };
                         let draft = Draft { step, expires_at: self.draft_end(), ..draft };
                         self.keep(Some(draft), press.settled(sentence))
@@ -314,19 +361,26 @@ impl Desk<'_> {
                     }
                 }
             }
-            (button::Verb::Card { verb, reference, short }, Some(draft)) => match &draft.step {
+            (Verb::Card { verb, reference, short }, Some(draft)) => match &draft.step {
                 DraftStep::Card(card) if self.card_is(press.chat_id, card, reference, short) => {
                     self.card_pressed(*verb, &press, &draft, card, from)
                 }
-                DraftStep::Card(_) | DraftStep::ChoosingType | DraftStep::WritingSummary { .. } => {
+                DraftStep::Card(_) | DraftStep::ChoosingType {} | DraftStep::WritingSummary { .. } => {
                     Decision::Recall { press }
                 }
             },
-            (button::Verb::Card { .. }, None) => Decision::Recall { press },
+            (Verb::Card { .. }, None) => Decision::Recall { press },
         }
     }
 
-    fn card_pressed(&self, verb: CardVerb, press: &Press, draft: &Draft, card: &Card, from: &Sender) -> Decision {
+    fn card_pressed(
+        &self,
+        verb: CardVerb,
+        press: &Press,
+        draft: &Draft,
+        card: &Card,
+        from: &Sender,
+    ) -> Decision {
         match verb {
             CardVerb::Confirm => {
                 let submission = self.submission(press.chat_id, card, &from.contact);
@@ -334,10 +388,7 @@ impl Desk<'_> {
                 next.draft = None;
                 next.confirmed.insert(
                     0,
-                    ConfirmedMessage {
-                        message_id: card.message_id,
-                        reference: submission.reference.clone(),
-                    },
+                    ConfirmedMessage { message_id: card.message_id, reference: submission.reference.clone() },
                 );
                 next.confirmed.truncate(5);
                 Decision::Confirm { next, submission: Box::new(submission), press: press.clone() }
@@ -380,7 +431,7 @@ impl Desk<'_> {
         let sentences = &self.catalog.sentences;
         Decision::Answer(match self.draft().map(|draft| (draft.id, &draft.step)) {
             None => Reply::message(chat_id, &sentences.no_draft),
-            Some((id, DraftStep::ChoosingType)) => self.choose_type(chat_id, &sentences.choose_type, id),
+            Some((id, DraftStep::ChoosingType {})) => self.choose_type(chat_id, &sentences.choose_type, id),
             Some((_, DraftStep::WritingSummary { request_type })) => {
                 Reply::message(chat_id, fill(&sentences.type_chosen, &[("type", request_type)]))
             }
@@ -413,7 +464,9 @@ impl Desk<'_> {
             .catalog
             .request_types()
             .iter()
-            .map(|kind| vec![Button { text: kind.label.clone(), data: button::type_data(draft_id, &kind.id) }])
+            .map(|kind| {
+                vec![Button { text: kind.label.clone(), data: button::type_data(draft_id, &kind.id) }]
+            })
             .collect();
         Reply::Message { chat_id, text: text.to_owned(), buttons }
     }

@@ -10,6 +10,7 @@ struct Envelope {
 /// `{"error":{"code","message","status","errors"?:[{"reason"}],"details"?}}`.
 #[derive(Debug, Deserialize)]
 pub(super) struct GoogleError {
+    code: u16,
     #[serde(default)]
     pub(super) message: String,
     #[serde(default)]
@@ -25,9 +26,11 @@ struct Reason {
 }
 
 impl GoogleError {
-    /// None when the body is anything else, as a proxy's or a front's page is.
-    pub(super) fn parse(body: &[u8]) -> Option<Self> {
-        serde_json::from_slice::<Envelope>(body).ok().map(|envelope| envelope.error)
+    /// None when the body is anything else, as a proxy's or a front's page is, or names another status than it came
+    /// with.
+    pub(super) fn parse(status: u16, body: &[u8]) -> Option<Self> {
+        let error = serde_json::from_slice::<Envelope>(body).ok()?.error;
+        (error.code == status).then_some(error)
     }
 
     pub(super) fn is_rate_limit(&self) -> bool {

@@ -62,7 +62,9 @@ pub enum AppendOutcome {
     /// Our tab, columns A to F, as many rows as sent.
     Applied(Appended),
     /// Applied, and somewhere else than asked: the sheet stops.
-    Misplaced { range: String },
+    Misplaced {
+        range: String,
+    },
     NotApplied(NotApplied),
     Unknown(Cause),
 }
@@ -101,7 +103,7 @@ fn refusal(status: u16, body: &[u8]) -> Option<NotApplied> {
         return Some(NotApplied::Busy(Cause::new("http_429")));
     }
     // Only Google's own words prove that Google refused: a page of some front between us proves nothing.
-    let error = GoogleError::parse(body)?;
+    let error = GoogleError::parse(status, body)?;
     let halt = |cause: &str| Some(NotApplied::Halt(Cause::new(cause)));
     match status {
         400 if error.says("50000 characters") || error.says("Invalid values[") => {
@@ -137,6 +139,10 @@ fn read_applied(body: &[u8], tab: &str, rows: usize) -> AppendOutcome {
     let Ok(answer) = serde_json::from_slice::<Answer>(body) else {
         return AppendOutcome::Unknown(Cause::new("unreadable_answer"));
     };
+    // Success without a row, as behind a filter: that names no place where a row could be, right or wrong.
+    if answer.updates.updated_rows == 0 {
+        return AppendOutcome::Unknown(Cause::new("no_row_updated"));
+    }
     let misplaced = || AppendOutcome::Misplaced { range: shown(&answer.updates.updated_range) };
     let Some(range) = A1Range::parse(&answer.updates.updated_range) else {
         return misplaced();
@@ -149,11 +155,7 @@ fn read_applied(body: &[u8], tab: &str, rows: usize) -> AppendOutcome {
         && first_row > 1
         && rows_named == rows as u64
         && answer.updates.updated_rows == rows;
-    if ours {
-        AppendOutcome::Applied(Appended { tab: quoted(tab), first_row })
-    } else {
-        misplaced()
-    }
+    if ours { AppendOutcome::Applied(Appended { tab: quoted(tab), first_row }) } else { misplaced() }
 }
 
 /// A range out of a foreign answer, fit to be shown: bounded and without control characters.
@@ -203,5 +205,8 @@ fn split_cell(cell: &str) -> Option<(String, u32)> {
 #[must_use]
 pub fn header_is_ours(cells: &[Value]) -> bool {
     cells.len() >= HEADER.len()
-        && HEADER.iter().zip(cells).all(|(expected, cell)| cell.as_str().is_some_and(|text| text.trim() == *expected))
+        && HEADER
+            .iter()
+            .zip(cells)
+            .all(|(expected, cell)| cell.as_str().is_some_and(|text| text.trim() == *expected))
 }

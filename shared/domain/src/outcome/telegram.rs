@@ -31,11 +31,15 @@ impl NotSent {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SendOutcome {
     /// The Bot API accepted the message, and named it where it could.
-    Accepted { message_id: Option<i64> },
+    Accepted {
+        message_id: Option<i64>,
+    },
     /// Final for this chat.
     Refused(Cause),
     /// The chat has become another one, which Telegram names.
-    Moved { to: ChatId },
+    Moved {
+        to: ChatId,
+    },
     NotSent(NotSent),
     Unknown(Cause),
 }
@@ -86,7 +90,9 @@ pub fn classify_send(exchange: &Exchange) -> SendOutcome {
         }
         (429, envelope) => classify_refusal(429, header, envelope.and_then(|e| e.parameters)),
         // Only the Bot API's own words prove that it refused.
-        (status, Some(Envelope { ok: false, parameters, .. })) => classify_refusal(status, header, parameters),
+        (status, Some(Envelope { ok: false, parameters, .. })) => {
+            classify_refusal(status, header, parameters)
+        }
         (status, Some(Envelope { ok: true, .. }) | None) => {
             SendOutcome::Unknown(Cause::new(format!("http_{status}")))
         }
@@ -117,7 +123,11 @@ mod tests {
     use super::*;
 
     fn answered(status: u16, body: &str) -> SendOutcome {
-        classify_send(&Exchange::Answered { status, retry_after_seconds: None, body: body.as_bytes().to_vec() })
+        classify_send(&Exchange::Answered {
+            status,
+            retry_after_seconds: None,
+            body: body.as_bytes().to_vec(),
+        })
     }
 
     #[test]
@@ -151,18 +161,16 @@ mod tests {
     #[test]
     fn retry_after_is_taken_however_long() {
         for seconds in [3, 901, 90_000] {
-            let body =
-                format!(r#"{{"ok":false,"error_code":429,"description":"x","parameters":{{"retry_after":{seconds}}}}}"#);
+            let body = format!(
+                r#"{{"ok":false,"error_code":429,"description":"x","parameters":{{"retry_after":{seconds}}}}}"#
+            );
             assert_eq!(
                 answered(429, &body),
                 SendOutcome::NotSent(NotSent::Busy { retry_after_seconds: seconds })
             );
         }
         let header = Exchange::Answered { status: 429, retry_after_seconds: Some(901), body: Vec::new() };
-        assert_eq!(
-            classify_send(&header),
-            SendOutcome::NotSent(NotSent::Busy { retry_after_seconds: 901 })
-        );
+        assert_eq!(classify_send(&header), SendOutcome::NotSent(NotSent::Busy { retry_after_seconds: 901 }));
     }
 
     #[test]

@@ -4,7 +4,9 @@
 //! message, not that anybody read it. An uncertain one is not repeated by a machine: a bot cannot read messages back,
 //! so only a person can weigh a second message against none.
 
-use super::{Attempt, AttemptToken, Cause, DueStep, NotPossible, OpenReview, ReviewReason, retry_pause_seconds};
+use super::{
+    Attempt, AttemptToken, Cause, DueStep, NotPossible, OpenReview, ReviewReason, retry_pause_seconds,
+};
 use crate::limits::HALT_PAUSE_SECONDS;
 use crate::moment::Moment;
 use crate::outcome::NotSent;
@@ -48,14 +50,25 @@ pub enum AckOrder {
 /// What may happen to an acknowledgement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AckEvent {
-    Claimed { token: AttemptToken, lease_seconds: u64 },
+    Claimed {
+        token: AttemptToken,
+        lease_seconds: u64,
+    },
     LeaseRanOut,
-    Accepted { message_id: Option<i64> },
-    Refused { cause: Cause },
+    Accepted {
+        message_id: Option<i64>,
+    },
+    Refused {
+        cause: Cause,
+    },
     /// The chat has become another one.
-    Moved { to: ChatId },
+    Moved {
+        to: ChatId,
+    },
     NotSent(NotSent),
-    Unknown { cause: Cause },
+    Unknown {
+        cause: Cause,
+    },
     Ordered(AckOrder),
 }
 
@@ -120,7 +133,11 @@ impl AckState {
 impl Acknowledgement {
     pub(super) fn pending(now: Moment) -> Self {
         // Rounded down: the acknowledger hears the ring at once and must find it due.
-        Self { state: AckState::Pending { due_at: now.whole_second(), cause: None }, attempts: 0, moved_to: None }
+        Self {
+            state: AckState::Pending { due_at: now.whole_second(), cause: None },
+            attempts: 0,
+            moved_to: None,
+        }
     }
 
     pub(super) fn due(&self) -> Option<(DueStep, Moment)> {
@@ -176,14 +193,18 @@ impl Acknowledgement {
             (S::Attempting { .. }, E::Accepted { message_id }) => {
                 Ok(self.with(S::Confirmed { message_id: *message_id }))
             }
-            (S::Attempting { .. }, E::Refused { cause }) => Ok(self.with(S::Refused { cause: cause.clone() })),
+            (S::Attempting { .. }, E::Refused { cause }) => {
+                Ok(self.with(S::Refused { cause: cause.clone() }))
+            }
             (S::Attempting { .. }, E::Moved { to }) => Ok(match self.moved_to {
                 // Once: a chat that keeps moving is not followed for ever.
                 None => Self { moved_to: Some(*to), ..Self::pending(now) },
                 Some(_) => self.with(S::Refused { cause: Cause::new("chat_moved_twice") }),
             }),
             (S::Attempting { .. }, E::NotSent(reason)) => Ok(self.turned_away(reason, now)),
-            (S::Attempting { attempt }, E::Unknown { cause }) => Ok(self.uncertain(attempt, cause.clone(), now)),
+            (S::Attempting { attempt }, E::Unknown { cause }) => {
+                Ok(self.uncertain(attempt, cause.clone(), now))
+            }
             (S::Attempting { .. }, E::LeaseRanOut | E::Claimed { .. } | E::Ordered(_)) => not_possible,
 
             (S::Uncertain { .. }, E::Ordered(order)) => Ok(match order {

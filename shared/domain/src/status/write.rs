@@ -6,7 +6,9 @@
 
 use std::fmt;
 
-use super::{Attempt, AttemptToken, Cause, DueStep, NotPossible, OpenReview, ReviewReason, Wait, retry_pause_seconds};
+use super::{
+    Attempt, AttemptToken, Cause, DueStep, NotPossible, OpenReview, ReviewReason, Wait, retry_pause_seconds,
+};
 use crate::limits::{
     BUSY_JITTER_SECONDS, BUSY_PAUSE_SECONDS, HALT_PAUSE_SECONDS, LOOKUP_PERCENTS, UNREADABLE_PAUSE_SECONDS,
     UNREADABLE_SECONDS_MAX, WRITE_TRIES_MAX,
@@ -112,10 +114,16 @@ impl WriteReview {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Finding {
     /// Exactly one row, all six fields equal.
-    OneEqual { range: String },
+    OneEqual {
+        range: String,
+    },
     /// Exactly one row, another content.
-    OneDiffers { range: String },
-    Several { rows: usize },
+    OneDiffers {
+        range: String,
+    },
+    Several {
+        rows: usize,
+    },
     None,
     /// The read failed, was cut off or saw another table: nothing was learned.
     Unreadable(Cause),
@@ -133,19 +141,36 @@ pub enum WriteOrder {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WriteEvent {
     /// A worker takes it, to append.
-    Claimed { token: AttemptToken, lease_seconds: u64 },
+    Claimed {
+        token: AttemptToken,
+        lease_seconds: u64,
+    },
     /// A worker found its lease over.
     LeaseRanOut,
     /// The append's answer names exactly our row.
-    Applied { range: String },
+    Applied {
+        range: String,
+    },
     /// The append's answer names another place.
-    Misplaced { range: String },
+    Misplaced {
+        range: String,
+    },
     /// Nothing reached the sheet. The jitter is added to the pause of a busy sheet.
-    NotApplied { reason: NotApplied, jitter_seconds: u64 },
+    NotApplied {
+        reason: NotApplied,
+        jitter_seconds: u64,
+    },
     /// It may have reached the sheet.
-    Unknown { cause: Cause, settle_seconds: u64 },
+    Unknown {
+        cause: Cause,
+        settle_seconds: u64,
+    },
     /// The sheet was read, starting at `started_at`.
-    LookedUp { finding: Finding, started_at: Moment, settle_seconds: u64 },
+    LookedUp {
+        finding: Finding,
+        started_at: Moment,
+        settle_seconds: u64,
+    },
     Ordered(WriteOrder),
 }
 
@@ -202,11 +227,7 @@ impl WriteState {
 
 impl Write {
     pub(super) fn pending(now: Moment) -> Self {
-        Self {
-            state: WriteState::Pending { wait: at_once(now), cause: None },
-            attempts: 0,
-            lookups: 0,
-        }
+        Self { state: WriteState::Pending { wait: at_once(now), cause: None }, attempts: 0, lookups: 0 }
     }
 
     pub(super) fn due(&self) -> Option<(DueStep, Moment)> {
@@ -248,16 +269,24 @@ impl Write {
                 Ok(Self { state: S::Attempting { attempt }, attempts: self.attempts + 1, ..*self })
             }
             // A sheet that is not ready puts off what is due; a doubled ring does not put it off, nor count it, twice.
-            (S::Pending { wait: Wait::Due(at), .. }, E::NotApplied { reason, jitter_seconds }) if *at <= now => {
+            (S::Pending { wait: Wait::Due(at), .. }, E::NotApplied { reason, jitter_seconds })
+                if *at <= now =>
+            {
                 Ok(self.turned_away(reason, *jitter_seconds, now, self.attempts))
             }
-            (S::Pending { wait: Wait::Review { reason, .. }, .. }, E::Ordered(order)) if reason.allows(order) => {
+            (S::Pending { wait: Wait::Review { reason, .. }, .. }, E::Ordered(order))
+                if reason.allows(order) =>
+            {
                 Ok(self.ordered(order, now))
             }
             (S::Pending { .. }, E::Claimed { .. } | E::NotApplied { .. } | E::Ordered(_))
             | (
                 S::Pending { .. },
-                E::LeaseRanOut | E::Applied { .. } | E::Misplaced { .. } | E::Unknown { .. } | E::LookedUp { .. },
+                E::LeaseRanOut
+                | E::Applied { .. }
+                | E::Misplaced { .. }
+                | E::Unknown { .. }
+                | E::LookedUp { .. },
             ) => not_possible,
 
             (S::Attempting { attempt }, E::LeaseRanOut) if attempt.lease_until <= now => {
@@ -278,14 +307,17 @@ impl Write {
                 let first = next_lookup(attempt.at, *settle_seconds, now).unwrap_or(now);
                 Ok(self.uncertain(attempt.clone(), cause.clone(), Wait::Due(first.up_to_second())))
             }
-            (S::Attempting { .. }, E::LeaseRanOut | E::Claimed { .. } | E::LookedUp { .. } | E::Ordered(_)) => {
-                not_possible
-            }
+            (
+                S::Attempting { .. },
+                E::LeaseRanOut | E::Claimed { .. } | E::LookedUp { .. } | E::Ordered(_),
+            ) => not_possible,
 
             (S::Uncertain { attempt, wait, cause }, E::LookedUp { finding, started_at, settle_seconds }) => {
                 Ok(self.looked_up(attempt, wait, cause, finding, *started_at, *settle_seconds, now))
             }
-            (S::Uncertain { wait: Wait::Review { reason, .. }, .. }, E::Ordered(order)) if reason.allows(order) => {
+            (S::Uncertain { wait: Wait::Review { reason, .. }, .. }, E::Ordered(order))
+                if reason.allows(order) =>
+            {
                 Ok(self.ordered(order, now))
             }
             (
@@ -318,7 +350,9 @@ impl Write {
         let in_seconds = |pause: u64| Wait::Due(now.plus_seconds(pause).up_to_second());
         let review = Wait::Review { reason: WriteReview::WriteRefused, since: now };
         let (attempts, wait) = match reason {
-            NotApplied::TryAgain(_) if tries + 1 >= WRITE_TRIES_MAX => (tries + 1, review),
+            NotApplied::TryAgain(_) | NotApplied::CellInCompany(_) if tries + 1 >= WRITE_TRIES_MAX => {
+                (tries + 1, review)
+            }
             NotApplied::TryAgain(_) => (tries + 1, in_seconds(retry_pause_seconds(tries + 1))),
             // The pause is the sheet's fault, not the record's: it costs no try.
             NotApplied::Busy(_) => {
@@ -329,7 +363,11 @@ impl Write {
             // One of several rows is bad and Google does not say which: each goes alone, at once.
             NotApplied::CellInCompany(_) => (tries + 1, at_once(now)),
         };
-        Self { state: WriteState::Pending { wait, cause: Some(reason.cause()) }, attempts, lookups: self.lookups }
+        Self {
+            state: WriteState::Pending { wait, cause: Some(reason.cause()) },
+            attempts,
+            lookups: self.lookups,
+        }
     }
 
     /// Whether its row must travel in a request of its own: its last one was refused for a cell.
@@ -353,7 +391,10 @@ impl Write {
         Self { state: WriteState::Confirmed { evidence }, ..*self }
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the parts of one state and one event, taken apart by the caller")]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the parts of one state and one event, taken apart by the caller"
+    )]
     fn looked_up(
         &self,
         attempt: &Attempt,
@@ -387,7 +428,9 @@ impl Write {
             (Finding::None, Wait::Review { reason: WriteReview::MisplacedRow, .. }) => wait.clone(),
             (Finding::None, _) => review(WriteReview::NoMatchingRow),
             (Finding::Unreadable(_), Wait::Review { .. }) => wait.clone(),
-            (Finding::Unreadable(_), Wait::Due(_)) if now.seconds_since(attempt.at) >= UNREADABLE_SECONDS_MAX => {
+            (Finding::Unreadable(_), Wait::Due(_))
+                if now.seconds_since(attempt.at) >= UNREADABLE_SECONDS_MAX =>
+            {
                 review(WriteReview::SheetUnreadable)
             }
             (Finding::Unreadable(_), Wait::Due(_)) => {

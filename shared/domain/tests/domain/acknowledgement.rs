@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use docket_domain::limits::HALT_PAUSE_SECONDS;
 use docket_domain::outcome::NotSent;
 use docket_domain::status::{
-    AckEvent, AckOrder, AckState, Acknowledgement, By, ConflictEvent, DueStep, Evidence, Record, ReviewReason, Write,
-    WriteState,
+    AckEvent, AckOrder, AckState, Acknowledgement, By, ConflictEvent, DueStep, Evidence, Record,
+    ReviewReason, Wait, Write, WriteReview, WriteState,
 };
 use docket_domain::submission::ChatId;
 
@@ -44,14 +44,28 @@ fn the_arrows_between_states_are_those_of_the_picture() {
             format!("{} --{}--> {}", before.state.as_str(), event.as_str(), after.state.as_str())
         })
         .collect();
-    insta::assert_snapshot!(arrows.into_iter().collect::<Vec<_>>().join("\n"), @"");
+    insta::assert_snapshot!(arrows.into_iter().collect::<Vec<_>>().join("\n"), @r"
+    attempting --ack_accepted--> confirmed
+    attempting --ack_chat_moved--> pending
+    attempting --ack_chat_moved--> refused
+    attempting --ack_lease_ran_out--> uncertain
+    attempting --ack_not_sent--> pending
+    attempting --ack_refused--> refused
+    attempting --ack_unknown--> uncertain
+    pending --ack_claimed--> attempting
+    uncertain --ordered_leave--> abandoned
+    uncertain --ordered_seen--> confirmed
+    uncertain --ordered_send_again--> pending
+    ");
 }
 
 #[test]
 fn a_message_is_sent_only_from_a_pending_acknowledgement_that_is_due() {
     for (before, event, after) in steps() {
         let AckState::Attempting { attempt } = &after.state else { continue };
-        let AckState::Pending { due_at, .. } = &before.state else { panic!("{event:?} led from {before:?} to a send") };
+        let AckState::Pending { due_at, .. } = &before.state else {
+            panic!("{event:?} led from {before:?} to a send")
+        };
         assert!(*due_at <= now() && matches!(event, AckEvent::Claimed { .. }), "{before:?} {event:?}");
         assert!(attempt.lease_until >= now().plus_seconds(LEASE_SECONDS));
     }
@@ -61,7 +75,9 @@ fn a_message_is_sent_only_from_a_pending_acknowledgement_that_is_due() {
 fn an_uncertain_message_is_repeated_only_by_an_operators_order() {
     let mut repeated = 0;
     for (before, event, after) in steps() {
-        if matches!(before.state, AckState::Uncertain { .. }) && matches!(after.state, AckState::Pending { .. }) {
+        if matches!(before.state, AckState::Uncertain { .. })
+            && matches!(after.state, AckState::Pending { .. })
+        {
             assert!(matches!(event, AckEvent::Ordered(AckOrder::SendAgain { .. })), "{before:?} {event:?}");
             repeated += 1;
         }
@@ -73,10 +89,16 @@ fn an_uncertain_message_is_repeated_only_by_an_operators_order() {
 fn an_acknowledgement_is_over_or_due_or_in_review_and_never_two_of_them() {
     for (before, event, after) in steps() {
         let record = written(&after);
-        let over =
-            matches!(after.state, AckState::Confirmed { .. } | AckState::Refused { .. } | AckState::Abandoned);
+        let over = matches!(
+            after.state,
+            AckState::Confirmed { .. } | AckState::Refused { .. } | AckState::Abandoned
+        );
         let kinds = [over, record.due().is_some(), !record.reviews().is_empty()];
-        assert_eq!(kinds.iter().filter(|kind| **kind).count(), 1, "{before:?} {event:?} {after:?}: {kinds:?}");
+        assert_eq!(
+            kinds.iter().filter(|kind| **kind).count(),
+            1,
+            "{before:?} {event:?} {after:?}: {kinds:?}"
+        );
         assert_eq!(record.finished(), over);
         if let Some((step, due_at)) = record.due() {
             assert_eq!(step, DueStep::Acknowledge);
@@ -108,7 +130,8 @@ fn nothing_is_acknowledged_before_the_write_is_confirmed() {
 
 #[test]
 fn too_many_messages_and_a_wrong_token_cost_no_try_and_the_pause_is_the_one_that_was_named() {
-    let attempting = acknowledgements().into_iter().filter(|a| matches!(a.state, AckState::Attempting { .. }));
+    let attempting =
+        acknowledgements().into_iter().filter(|a| matches!(a.state, AckState::Attempting { .. }));
     for before in attempting {
         for retry_after_seconds in [1, 901, 90_000] {
             let busy = AckEvent::NotSent(NotSent::Busy { retry_after_seconds });
@@ -139,7 +162,10 @@ fn a_pause_of_any_length_is_a_moment() {
     for retry_after_seconds in [9_300_000_000_000_000, i64::MAX as u64, u64::MAX] {
         let busy = AckEvent::NotSent(NotSent::Busy { retry_after_seconds });
         let next = claimed.acknowledgement_after(&busy, at(2), &By::Acknowledger).expect("turned away");
-        assert_eq!(next.due().map(|(_, due_at)| due_at.to_string()), Some("9999-12-31T23:59:59.999Z".to_owned()));
+        assert_eq!(
+            next.due().map(|(_, due_at)| due_at.to_string()),
+            Some("9999-12-31T23:59:59.999Z".to_owned())
+        );
     }
 }
 
@@ -188,10 +214,10 @@ fn a_conflict_keeps_the_first_content_and_is_open_until_a_person_closes_it() {
     let open = record.conflict_after(&arrived, at(5), &By::Webhook).expect("another content");
     assert_eq!(open.submission, record.submission);
     assert_eq!((&open.write, &open.acknowledgement), (&record.write, &record.acknowledgement));
-    assert_eq!(open.reviews().iter().map(|r| (r.reason, r.since)).collect::<Vec<_>>(), [(
-        ReviewReason::Conflict,
-        at(5)
-    )]);
+    assert_eq!(
+        open.reviews().iter().map(|r| (r.reason, r.since)).collect::<Vec<_>>(),
+        [(ReviewReason::Conflict, at(5))]
+    );
     let other = ConflictEvent::Arrived(conflict("Fourteen chairs", at(9)));
     let both = open.conflict_after(&other, at(9), &By::Webhook).expect("a third content");
     assert_eq!((both.conflicts.len(), both.conflict_review), (2, Some(at(5))));
@@ -202,6 +228,26 @@ fn a_conflict_keeps_the_first_content_and_is_open_until_a_person_closes_it() {
     assert_eq!((closed.conflict_review, closed.conflicts.len()), (None, 2));
     assert!(closed.conflict_after(&close, at(21), &operator).is_err(), "nothing is open");
     assert_eq!(closed.history.entries().last().and_then(|entry| entry.why.clone()), Some(why()));
+}
+
+#[test]
+fn a_record_may_wait_for_a_person_and_a_machine_at_once_and_lists_the_write_first() {
+    let record = recorded();
+    let arrived = ConflictEvent::Arrived(conflict("Thirteen chairs", at(5)));
+    let open = record.conflict_after(&arrived, at(5), &By::Webhook).expect("another content");
+    assert!(open.due().is_some() && !open.finished(), "the first content is still written");
+
+    let uncertain = acknowledgements().into_iter().find(|a| matches!(a.state, AckState::Uncertain { .. }));
+    let both = written(&uncertain.expect("such a shape"));
+    let both = both.conflict_after(&arrived, at(5), &By::Webhook).expect("another content");
+    let reasons: Vec<ReviewReason> = both.reviews().iter().map(|review| review.reason).collect();
+    assert_eq!(reasons, [ReviewReason::AckUncertain, ReviewReason::Conflict]);
+
+    let wait = Wait::Review { reason: WriteReview::WriteRefused, since: at(1) };
+    let refused = Write { state: WriteState::Pending { wait, cause: None }, attempts: 100, lookups: 0 };
+    let refused = Record { write: refused, ..open };
+    let reasons: Vec<ReviewReason> = refused.reviews().iter().map(|review| review.reason).collect();
+    assert_eq!(reasons, [ReviewReason::Write(WriteReview::WriteRefused), ReviewReason::Conflict]);
 }
 
 #[test]

@@ -4,8 +4,8 @@ use docket_domain::moment::Moment;
 use docket_domain::outcome::{NotApplied, NotSent};
 use docket_domain::reference::Reference;
 use docket_domain::status::{
-    AckEvent, AckOrder, AckState, Acknowledgement, Attempt, AttemptToken, Cause, Conflict, Evidence, Finding, Record,
-    Wait, Write, WriteEvent, WriteOrder, WriteReview, WriteState,
+    AckEvent, AckOrder, AckState, Acknowledgement, Attempt, AttemptToken, Cause, Conflict, Evidence, Finding,
+    Record, Wait, Write, WriteEvent, WriteOrder, WriteReview, WriteState,
 };
 use docket_domain::submission::{ChatId, Contact, Fingerprint, Submission, Summary};
 
@@ -212,11 +212,8 @@ pub(crate) fn acknowledgements() -> Vec<Acknowledgement> {
         });
     }
     let with_counts = |state: AckState| {
-        [(0, None), (1, None), (50, Some(ChatId(-1_002_000_000_009)))].map(|(attempts, moved_to)| Acknowledgement {
-            state: state.clone(),
-            attempts,
-            moved_to,
-        })
+        [(0, None), (1, None), (50, Some(ChatId(-1_002_000_000_009)))]
+            .map(|(attempts, moved_to)| Acknowledgement { state: state.clone(), attempts, moved_to })
     };
     states.into_iter().flat_map(with_counts).collect()
 }
