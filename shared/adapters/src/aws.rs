@@ -64,7 +64,6 @@ pub(crate) type SdkError<E> = aws_smithy_runtime_api::client::result::SdkError<E
 /// Why a call failed, in one word: AWS's own error code where it sent one. Never its message, which may repeat what
 /// was sent.
 pub(crate) fn cause<E: ProvideErrorMetadata>(error: &SdkError<E>) -> Cause {
-    #[expect(clippy::wildcard_enum_match_arm, reason = "the SDK may learn new kinds of failure")]
     match error {
         SdkError::ServiceError(service) => match service.err().code() {
             Some(code) => Cause::new(code),

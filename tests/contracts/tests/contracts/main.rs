@@ -5,4 +5,5 @@ mod engines;
 mod event_source;
 mod fake_sheets;
 mod fake_telegram;
+mod store;
 mod wire;

@@ -1,4 +1,8 @@
-use docket_domain::status::{AckEvent, AttemptToken, By, Cause, ConflictEvent, WriteEvent, WriteState};
+use docket_domain::outcome::{NotApplied, NotSent};
+use docket_domain::status::{
+    AckEvent, AckState, AttemptToken, By, Cause, ConflictEvent, WriteEvent, WriteState,
+};
+use docket_domain::submission::ChatId;
 
 use super::super::item::to_item;
 use super::super::samples::{confirmed, conflict, every_state, evidence, fresh, now};
@@ -40,8 +44,8 @@ fn the_acknowledgers_changes_name_no_attribute_of_the_write() {
         AckEvent::LeaseRanOut,
         AckEvent::Accepted { message_id: Some(77) },
         AckEvent::Refused { cause: Cause::new("blocked") },
-        AckEvent::Moved { to: docket_domain::submission::ChatId(-1) },
-        AckEvent::NotSent(docket_domain::outcome::NotSent::Busy { retry_after_seconds: 9 }),
+        AckEvent::Moved { to: ChatId(-1) },
+        AckEvent::NotSent(NotSent::Busy { retry_after_seconds: 9 }),
         AckEvent::Unknown { cause: Cause::new("timeout") },
     ]);
     assert!(changes.len() > 20, "{}", changes.len());
@@ -69,10 +73,8 @@ fn the_writers_changes_touch_the_acknowledgement_only_to_let_it_begin() {
 #[test]
 fn a_change_removes_what_the_next_state_does_not_have() {
     let seen = claimed("a");
-    let unknown = WriteEvent::NotApplied {
-        reason: docket_domain::outcome::NotApplied::TryAgain(Cause::new("connect")),
-        jitter_seconds: 0,
-    };
+    let unknown =
+        WriteEvent::NotApplied { reason: NotApplied::TryAgain(Cause::new("connect")), jitter_seconds: 0 };
     let change = change(&seen, &seen.write_after(&unknown, later(), &By::Writer).expect("possible"));
     let removed = change.update.split(" REMOVE ").nth(1).expect("something is removed");
     for name in ["#write_attempt", "#write_lease_until", "#write_evidence", "#write_review", "#expires_at"] {
@@ -82,7 +84,7 @@ fn a_change_removes_what_the_next_state_does_not_have() {
 
 #[test]
 fn a_conflict_changes_neither_of_the_two_states() {
-    let seen = confirmed(evidence().remove(0), docket_domain::status::AckState::Abandoned, None);
+    let seen = confirmed(evidence().remove(0), AckState::Abandoned, None);
     let arrived = ConflictEvent::Arrived(conflict("other words"));
     let change = change(&seen, &seen.conflict_after(&arrived, now(), &By::Webhook).expect("possible"));
     assert!(!change.update.contains("write_") && !change.update.contains("ack_"), "{}", change.update);
@@ -150,10 +152,8 @@ fn a_change_is_recognised_by_its_attempt_token() {
 
 #[test]
 fn two_workers_who_lead_to_the_same_state_are_told_apart_by_the_history() {
-    let halted = WriteEvent::NotApplied {
-        reason: docket_domain::outcome::NotApplied::Halt(Cause::new("http_403")),
-        jitter_seconds: 0,
-    };
+    let halted =
+        WriteEvent::NotApplied { reason: NotApplied::Halt(Cause::new("http_403")), jitter_seconds: 0 };
     let seen = fresh();
     let ours = seen.write_after(&halted, later(), &By::Writer).expect("possible");
     let other = seen.write_after(&halted, later(), &By::Operator("ann".into())).expect("possible");

@@ -1,5 +1,7 @@
 use docket_domain::limits::{CONFLICTS_MAX, HISTORY_MAX, ITEM_BYTES_MAX, SUMMARY_UTF16_UNITS_MAX};
-use docket_domain::status::{AckState, By, ConflictEvent, Evidence, Wait, WriteEvent, WriteReview};
+use docket_domain::status::{
+    AckState, AttemptToken, By, ConflictEvent, Evidence, Wait, WriteEvent, WriteReview,
+};
 
 use super::super::attributes::bytes;
 use super::super::samples::{confirmed, conflict, every_state, evidence, fresh, now, submission};
@@ -177,8 +179,7 @@ fn chat_ids_of_64_bits_are_stored_to_the_last_digit() {
 #[test]
 fn the_history_is_stored_with_all_it_says() {
     let record = fresh();
-    let claimed =
-        WriteEvent::Claimed { token: docket_domain::status::AttemptToken("t".into()), lease_seconds: 120 };
+    let claimed = WriteEvent::Claimed { token: AttemptToken("t".into()), lease_seconds: 120 };
     let later = now().plus_seconds(1);
     let record = record.write_after(&claimed, later, &By::Writer).expect("possible");
     let applied = WriteEvent::Applied { range: "'Intake'!A2:F2".into() };
