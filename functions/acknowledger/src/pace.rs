@@ -25,7 +25,9 @@ impl Pace {
     pub fn wait_ms(&self, chat_id: ChatId, now: Moment) -> u64 {
         let last = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let left = |since: Option<&Moment>, pause: u64| {
-            since.map_or(0, |since| u64::try_from(since.plus_millis(pause).millis() - now.millis()).unwrap_or(0))
+            since.map_or(0, |since| {
+                u64::try_from(since.plus_millis(pause).millis() - now.millis()).unwrap_or(0)
+            })
         };
         left(last.by_chat.get(&chat_id), CHAT_PAUSE_MS).max(left(last.any.as_ref(), SEND_PAUSE_MS))
     }

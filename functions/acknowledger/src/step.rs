@@ -74,11 +74,8 @@ impl<S: Submissions, T: Messenger, C: Clock, M: Meter> Acknowledger<S, T, C, M> 
 
     async fn send(&self, record: Record, deadline: Moment) -> Result<Onward, StoreError> {
         let reference = record.submission.reference.clone();
-        let chat_id = record
-            .acknowledgement
-            .as_ref()
-            .and_then(|ack| ack.moved_to)
-            .unwrap_or(record.submission.chat_id);
+        let chat_id =
+            record.acknowledgement.as_ref().and_then(|ack| ack.moved_to).unwrap_or(record.submission.chat_id);
         let wait_ms = self.pace.wait_ms(chat_id, self.clock.now());
         let needed_ms = wait_ms + CLAIMING_MS + self.timing.send_timeout_ms + MARKING_MS;
         if self.clock.now().plus_millis(needed_ms) > deadline {
@@ -136,7 +133,9 @@ impl<S: Submissions, T: Messenger, C: Clock, M: Meter> Acknowledger<S, T, C, M> 
                     return Ok(());
                 }
                 // A conflict may have been added meanwhile: what Telegram said stands.
-                Applied::Lost(Some(current)) if current.acknowledgement == seen.acknowledgement && *current != seen => {
+                Applied::Lost(Some(current))
+                    if current.acknowledgement == seen.acknowledgement && *current != seen =>
+                {
                     seen = *current;
                 }
                 Applied::Lost(_) => return Ok(()),
@@ -186,8 +185,12 @@ enum DueFor {
 /// What the record says, whatever the ring said. Nothing is sent before the write is confirmed.
 fn due_for(record: &Record, now: Moment) -> DueFor {
     match (&record.write.state, record.acknowledgement.as_ref().map(|ack| &ack.state)) {
-        (WriteState::Confirmed { .. }, Some(AckState::Pending { due_at, .. })) if *due_at <= now => DueFor::Sending,
-        (WriteState::Confirmed { .. }, Some(AckState::Attempting { attempt })) if attempt.lease_until <= now => {
+        (WriteState::Confirmed { .. }, Some(AckState::Pending { due_at, .. })) if *due_at <= now => {
+            DueFor::Sending
+        }
+        (WriteState::Confirmed { .. }, Some(AckState::Attempting { attempt }))
+            if attempt.lease_until <= now =>
+        {
             DueFor::LeaseRanOut
         }
         (

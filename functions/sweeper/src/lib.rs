@@ -61,8 +61,12 @@ impl<S: Submissions, W: Doorbell, A: Doorbell, C: Clock, M: Meter> Sweeper<S, W,
             return;
         }
         let (rung, counted) = match step {
-            DueStep::Append | DueStep::LookUp => (self.write_queue.ring(references).await, &mut swept.rung_write),
-            DueStep::Acknowledge => (self.acknowledge_queue.ring(references).await, &mut swept.rung_acknowledge),
+            DueStep::Append | DueStep::LookUp => {
+                (self.write_queue.ring(references).await, &mut swept.rung_write)
+            }
+            DueStep::Acknowledge => {
+                (self.acknowledge_queue.ring(references).await, &mut swept.rung_acknowledge)
+            }
         };
         let missed = rung.err().map_or(0, |error| {
             self.meter.record(Metric::RingFailed, 1.0);

@@ -31,7 +31,10 @@ async fn build(environment: &Environment, meter: Arc<EmbeddedMeter>) -> Result<i
         // It changes no record, so it never sets an expiry.
         submissions: DynamoSubmissions::new(aws_sdk_dynamodb::Client::new(&sdk), table, RETENTION_DAYS),
         write_queue: SqsDoorbell::write_queue(sqs.clone(), environment.queue_url("WRITE_QUEUE_URL")?),
-        acknowledge_queue: SqsDoorbell::acknowledge_queue(sqs, environment.queue_url("ACKNOWLEDGE_QUEUE_URL")?),
+        acknowledge_queue: SqsDoorbell::acknowledge_queue(
+            sqs,
+            environment.queue_url("ACKNOWLEDGE_QUEUE_URL")?,
+        ),
         clock: SystemClock,
         meter,
     })

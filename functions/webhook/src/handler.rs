@@ -46,7 +46,11 @@ impl<S: Submissions, V: Conversations, D: Doorbell, C: Clock, M: Meter> Function
 }
 
 impl<S: Submissions, V: Conversations, D: Doorbell, C: Clock, M: Meter> Handler<S, V, D, C, M> {
-    async fn respond(&self, request: &ApiGatewayV2httpRequest, deadline: Moment) -> (StatusCode, Option<Value>) {
+    async fn respond(
+        &self,
+        request: &ApiGatewayV2httpRequest,
+        deadline: Moment,
+    ) -> (StatusCode, Option<Value>) {
         if !self.is_authentic(&request.headers) {
             self.webhook.meter.record(Metric::WrongSecret, 1.0);
             tracing::warn!(step = "secret", outcome = "refused", "a request without the secret");

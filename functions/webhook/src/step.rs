@@ -113,7 +113,12 @@ impl<S: Submissions, V: Conversations, D: Doorbell, C: Clock, M: Meter> Webhook<
         Ok(intake::conflict(&self.catalog, press, reference))
     }
 
-    async fn keep_conflict(&self, mut record: Record, submission: &Submission, now: Moment) -> Result<(), Failed> {
+    async fn keep_conflict(
+        &self,
+        mut record: Record,
+        submission: &Submission,
+        now: Moment,
+    ) -> Result<(), Failed> {
         let conflict = Conflict {
             at: now,
             request_type: submission.request_type.clone(),

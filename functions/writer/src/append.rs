@@ -6,7 +6,9 @@
 //! 3. One request carries all rows.
 //! 4. What the answer proves is kept for each: a crash before this line is the same as a lost answer.
 
-use docket_domain::limits::{BUSY_JITTER_SECONDS, BYTES_PER_APPEND_MAX, CLAIMING_MS, MARKING_MS, ROWS_PER_APPEND_MAX, UPDATES_AT_ONCE};
+use docket_domain::limits::{
+    BUSY_JITTER_SECONDS, BYTES_PER_APPEND_MAX, CLAIMING_MS, MARKING_MS, ROWS_PER_APPEND_MAX, UPDATES_AT_ONCE,
+};
 use docket_domain::metric::Metric;
 use docket_domain::moment::Moment;
 use docket_domain::outcome::{AppendOutcome, NotApplied};
@@ -37,7 +39,12 @@ enum Onward {
 
 impl<S: Submissions, H: Sheet, D: Doorbell, C: Clock, M: Meter> Writer<S, H, D, C, M> {
     /// Appends the records. The references whose row is there now.
-    pub(crate) async fn append(&self, pending: Vec<Record>, deadline: Moment, failed: &mut Failed) -> Vec<Reference> {
+    pub(crate) async fn append(
+        &self,
+        pending: Vec<Record>,
+        deadline: Moment,
+        failed: &mut Failed,
+    ) -> Vec<Reference> {
         let mut confirmed = Vec::new();
         if pending.is_empty() {
             return confirmed;
@@ -129,7 +136,9 @@ impl<S: Submissions, H: Sheet, D: Doorbell, C: Clock, M: Meter> Writer<S, H, D, 
         let mut alone = Vec::new();
         for (reference, kept, store_failed) in kept {
             match kept {
-                Some(record) if matches!(record.write.state, WriteState::Confirmed { .. }) => confirmed.push(reference),
+                Some(record) if matches!(record.write.state, WriteState::Confirmed { .. }) => {
+                    confirmed.push(reference)
+                }
                 Some(record) if again => alone.push(record),
                 Some(_) => {}
                 None if store_failed => failed.0.push(reference),
@@ -149,7 +158,9 @@ impl<S: Submissions, H: Sheet, D: Doorbell, C: Clock, M: Meter> Writer<S, H, D, 
                     lease_seconds: self.timing.lease_seconds,
                 };
                 let reference = record.submission.reference.clone();
-                let Ok(next) = record.write_after(&event, now, &By::Writer) else { return (reference, Ok(None)) };
+                let Ok(next) = record.write_after(&event, now, &By::Writer) else {
+                    return (reference, Ok(None));
+                };
                 let applied = self.submissions.apply(&record, &next, now).await;
                 (reference, applied.map(|applied| matches!(applied, Applied::Ours).then_some(next)))
             })
@@ -199,7 +210,13 @@ impl<S: Submissions, H: Sheet, D: Doorbell, C: Clock, M: Meter> Writer<S, H, D, 
             }
             AppendOutcome::Misplaced { range } => {
                 self.meter.record(Metric::SheetHalted, 1.0);
-                tracing::error!(step = "append", outcome = "misplaced", rows, range, "rows went to another place; the sheet stops");
+                tracing::error!(
+                    step = "append",
+                    outcome = "misplaced",
+                    rows,
+                    range,
+                    "rows went to another place; the sheet stops"
+                );
                 (Onward::PutOff(NotApplied::Halt(Cause::new("misplaced_row_in_review"))), false)
             }
             AppendOutcome::NotApplied(reason) => {
@@ -233,7 +250,9 @@ impl<S: Submissions, H: Sheet, D: Doorbell, C: Clock, M: Meter> Writer<S, H, D, 
         match outcome {
             AppendOutcome::Applied(appended) => WriteEvent::Applied { range: appended.range_of(index) },
             AppendOutcome::Misplaced { range } => WriteEvent::Misplaced { range: range.clone() },
-            AppendOutcome::NotApplied(reason) => WriteEvent::NotApplied { reason: reason.clone(), jitter_seconds },
+            AppendOutcome::NotApplied(reason) => {
+                WriteEvent::NotApplied { reason: reason.clone(), jitter_seconds }
+            }
             AppendOutcome::Unknown(cause) => {
                 WriteEvent::Unknown { cause: cause.clone(), settle_seconds: self.timing.settle_seconds }
             }

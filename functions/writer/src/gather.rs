@@ -50,7 +50,9 @@ impl<S: Submissions, H: Sheet, D: Doorbell, C: Clock, M: Meter> Writer<S, H, D, 
                 }
             }
         }
-        for (step, limit) in [(DueStep::LookUp, REFERENCES_PER_LOOKUP_MAX), (DueStep::Append, ROWS_PER_APPEND_MAX)] {
+        for (step, limit) in
+            [(DueStep::LookUp, REFERENCES_PER_LOOKUP_MAX), (DueStep::Append, ROWS_PER_APPEND_MAX)]
+        {
             self.drain(step, limit, &mut seen, &mut gathered).await;
         }
         gathered
@@ -58,7 +60,13 @@ impl<S: Submissions, H: Sheet, D: Doorbell, C: Clock, M: Meter> Writer<S, H, D, 
 
     /// More of what is due, so that one request carries many rows. Nobody handed these to us: what fails here is left to
     /// its own ring.
-    async fn drain(&self, step: DueStep, limit: usize, seen: &mut HashSet<Reference>, gathered: &mut Gathered) {
+    async fn drain(
+        &self,
+        step: DueStep,
+        limit: usize,
+        seen: &mut HashSet<Reference>,
+        gathered: &mut Gathered,
+    ) {
         let taken = match step {
             DueStep::Append => gathered.pending.len(),
             DueStep::LookUp => gathered.uncertain.len(),
@@ -76,8 +84,12 @@ impl<S: Submissions, H: Sheet, D: Doorbell, C: Clock, M: Meter> Writer<S, H, D, 
                 return;
             }
         };
-        let more: Vec<Reference> =
-            due.into_iter().map(|(reference, _)| reference).filter(|r| seen.insert(r.clone())).take(room).collect();
+        let more: Vec<Reference> = due
+            .into_iter()
+            .map(|(reference, _)| reference)
+            .filter(|r| seen.insert(r.clone()))
+            .take(room)
+            .collect();
         for (reference, read) in self.read(more).await {
             match read {
                 Ok(Some(record)) => {
@@ -107,7 +119,9 @@ impl<S: Submissions, H: Sheet, D: Doorbell, C: Clock, M: Meter> Writer<S, H, D, 
         let now = self.clock.now();
         match &record.write.state {
             WriteState::Pending { wait: Wait::Due(at), .. } if *at <= now => gathered.pending.push(record),
-            WriteState::Uncertain { wait: Wait::Due(at), .. } if *at <= now => gathered.uncertain.push(record),
+            WriteState::Uncertain { wait: Wait::Due(at), .. } if *at <= now => {
+                gathered.uncertain.push(record)
+            }
             WriteState::Attempting { attempt } if attempt.lease_until <= now => {
                 // Its worker is gone, and may have sent the row: the sheet is read, nothing is appended.
                 if let Some(record) = self.lease_ran_out(record, now).await? {
@@ -132,7 +146,9 @@ impl<S: Submissions, H: Sheet, D: Doorbell, C: Clock, M: Meter> Writer<S, H, D, 
     }
 
     async fn lease_ran_out(&self, record: Record, now: Moment) -> Result<Option<Record>, StoreError> {
-        let Ok(next) = record.write_after(&WriteEvent::LeaseRanOut, now, &By::Writer) else { return Ok(None) };
+        let Ok(next) = record.write_after(&WriteEvent::LeaseRanOut, now, &By::Writer) else {
+            return Ok(None);
+        };
         match self.submissions.apply(&record, &next, now).await? {
             Applied::Ours => {
                 self.meter.record(Metric::WriteUncertain, 1.0);

@@ -16,17 +16,19 @@ use crate::{Failed, Writer};
 impl<S: Submissions, H: Sheet, D: Doorbell, C: Clock, M: Meter> Function for Writer<S, H, D, C, M> {
     async fn handle(&self, event: Value, deadline: Moment) -> Result<Value, InvocationFailed> {
         let rings = sqs::parse_event(event).map_err(|_| InvocationFailed("not an SQS event"))?;
-        let understood: Vec<Option<Reference>> = rings.iter().map(|ring| sqs::parse_ring(&ring.body)).collect();
+        let understood: Vec<Option<Reference>> =
+            rings.iter().map(|ring| sqs::parse_ring(&ring.body)).collect();
         for _ in understood.iter().filter(|reference| reference.is_none()) {
             self.meter.record(Metric::MessageDropped, 1.0);
             tracing::warn!(step = "ring", outcome = "dropped", "a message that can never be understood");
         }
         let references: Vec<Reference> = understood.iter().flatten().cloned().collect();
         // A panic is our own fault, not the message's: everything comes again, and the records tell how far it got.
-        let failed = AssertUnwindSafe(self.work(&references, deadline)).catch_unwind().await.unwrap_or_else(|_| {
-            tracing::error!(step = "work", outcome = "panicked", "the writer panicked");
-            Failed(references)
-        });
+        let failed =
+            AssertUnwindSafe(self.work(&references, deadline)).catch_unwind().await.unwrap_or_else(|_| {
+                tracing::error!(step = "work", outcome = "panicked", "the writer panicked");
+                Failed(references)
+            });
         // What follows a failed ring in its group comes again too, or FIFO's order would be lost.
         let mut held: Vec<Option<&str>> = Vec::new();
         let mut returned = Vec::new();

@@ -46,7 +46,12 @@ impl<S: Submissions, H: Sheet, D: Doorbell, C: Clock, M: Meter> Writer<S, H, D, 
         }
         if let Err(error) = self.acknowledge_queue.ring(confirmed).await {
             self.meter.record(docket_domain::metric::Metric::RingFailed, 1.0);
-            tracing::warn!(step = "ring", outcome = "failed", missed = error.missed.len(), "the sweeper will ring");
+            tracing::warn!(
+                step = "ring",
+                outcome = "failed",
+                missed = error.missed.len(),
+                "the sweeper will ring"
+            );
         }
     }
 }

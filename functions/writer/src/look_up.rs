@@ -1,8 +1,8 @@
 //! Settling the uncertain: one look at the sheet for all of them, and what it proves for each.
 
+use docket_domain::limits::{MARKING_MS, REFERENCES_PER_LOOKUP_MAX, UPDATES_AT_ONCE};
 use docket_domain::metric::Metric;
 use docket_domain::moment::Moment;
-use docket_domain::limits::{MARKING_MS, REFERENCES_PER_LOOKUP_MAX, UPDATES_AT_ONCE};
 use docket_domain::ports::{Applied, Clock, Doorbell, Meter, Sheet, Submissions};
 use docket_domain::reference::Reference;
 use docket_domain::row::Row;

@@ -57,5 +57,6 @@ fn sheet(environment: &Environment, append_timeout_ms: u64) -> Result<GoogleShee
         // A look never takes longer than an append may: the writer's time is counted in them.
         read_timeout_ms: append_timeout_ms.min(READ_TIMEOUT_MS),
     };
-    GoogleSheet::new(settings, SystemClock).map_err(|error| ConfigError::of("SHEETS_ENDPOINT", format!("cannot be used: {error}")))
+    GoogleSheet::new(settings, SystemClock)
+        .map_err(|error| ConfigError::of("SHEETS_ENDPOINT", format!("cannot be used: {error}")))
 }

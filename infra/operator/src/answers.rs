@@ -81,8 +81,10 @@ fn acknowledgement(record: &Record) -> String {
 fn attention(record: &Record) -> String {
     let reviews = record.reviews();
     if !reviews.is_empty() {
-        let reasons: Vec<String> =
-            reviews.iter().map(|r| format!("{} since {}: {}", r.reason.as_str(), r.since, meaning(r.reason))).collect();
+        let reasons: Vec<String> = reviews
+            .iter()
+            .map(|r| format!("{} since {}: {}", r.reason.as_str(), r.since, meaning(r.reason)))
+            .collect();
         return format!("A person: {}", reasons.join("; "));
     }
     match record.due() {
@@ -95,8 +97,12 @@ fn attention(record: &Record) -> String {
 #[must_use]
 pub fn meaning(reason: ReviewReason) -> &'static str {
     match reason {
-        ReviewReason::Write(WriteReview::NoMatchingRow) => "appended perhaps, and not seen after the settle time",
-        ReviewReason::Write(WriteReview::SeveralRows) => "written at least once, several rows carry the reference",
+        ReviewReason::Write(WriteReview::NoMatchingRow) => {
+            "appended perhaps, and not seen after the settle time"
+        }
+        ReviewReason::Write(WriteReview::SeveralRows) => {
+            "written at least once, several rows carry the reference"
+        }
         ReviewReason::Write(WriteReview::RowDiffers) => "a row with this reference says something else",
         ReviewReason::Write(WriteReview::MisplacedRow) => "written in the wrong place",
         ReviewReason::Write(WriteReview::WriteRefused) => "definitely not written, and tries are used up",

@@ -1,10 +1,10 @@
 //! The command line.
 
 use clap::{Parser, Subcommand};
+use docket_adapters::aws;
 use docket_adapters::clock::SystemClock;
 use docket_adapters::config::Environment;
 use docket_adapters::dynamodb::DynamoSubmissions;
-use docket_adapters::aws;
 use docket_domain::ports::Clock;
 use docket_domain::reference::Reference;
 
@@ -12,7 +12,11 @@ use crate::{Stopped, json, page};
 
 /// What is known about an enquiry, and what needs a person.
 #[derive(Debug, Parser)]
-#[command(name = "docket", version, after_help = "Exit status: 0 done, 1 refused or not found, 2 usage, 3 the other side could not be reached.\nSettings are read from the environment: SUBMISSIONS_TABLE, and what the AWS SDK reads itself (AWS_REGION, AWS_PROFILE, AWS_ENDPOINT_URL …).")]
+#[command(
+    name = "docket",
+    version,
+    after_help = "Exit status: 0 done, 1 refused or not found, 2 usage, 3 the other side could not be reached.\nSettings are read from the environment: SUBMISSIONS_TABLE, and what the AWS SDK reads itself (AWS_REGION, AWS_PROFILE, AWS_ENDPOINT_URL …)."
+)]
 pub struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -53,7 +57,11 @@ pub async fn run(cli: Cli, environment: &Environment) -> Result<String, Stopped>
         }
         Command::Reviews { json: as_json } => {
             let listed = crate::reviews(&submissions(table, retention).await).await?;
-            Ok(if as_json { pretty(&json::reviews(&listed)) } else { page::reviews(&listed, SystemClock.now()) })
+            Ok(if as_json {
+                pretty(&json::reviews(&listed))
+            } else {
+                page::reviews(&listed, SystemClock.now())
+            })
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What `--json` prints: the shapes that scripts rely on.
 
-use docket_domain::status::{Evidence, OpenReview, Record, ReviewReason, WriteState};
 use docket_domain::status::AckState;
+use docket_domain::status::{Evidence, OpenReview, Record, ReviewReason, WriteState};
 use serde_json::{Value, json};
 
 use crate::Listed;

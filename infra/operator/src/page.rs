@@ -58,7 +58,10 @@ pub fn reviews(listed: &[Listed], now: Moment) -> String {
     if listed.is_empty() {
         return "No open reviews.".into();
     }
-    let mut lines = vec![format!("{STRONG}{:<19}{:<18}{:>8}  {}{STRONG:#}", "reference", "reason", "age", "what is known")];
+    let mut lines = vec![format!(
+        "{STRONG}{:<19}{:<18}{:>8}  {}{STRONG:#}",
+        "reference", "reason", "age", "what is known"
+    )];
     for Listed { record, review } in listed {
         lines.push(format!(
             "{:<19}{WARNING}{:<18}{WARNING:#}{:>8}  {}",

@@ -19,7 +19,10 @@ mod tests {
 
     #[test]
     fn what_could_play_tricks_on_a_terminal_is_shown_escaped() {
-        assert_eq!(visible("a\u{1b}[31mb\u{202e}c\r\n\td\u{200b}"), "a\\u{1b}[31mb\\u{202e}c\\u{d}\n\td\\u{200b}");
+        assert_eq!(
+            visible("a\u{1b}[31mb\u{202e}c\r\n\td\u{200b}"),
+            "a\\u{1b}[31mb\\u{202e}c\\u{d}\n\td\\u{200b}"
+        );
         assert_eq!(visible("Été 😀 ٣"), "Été 😀 ٣");
     }
 }

@@ -58,7 +58,8 @@ impl Environment {
     /// Of this process.
     #[must_use]
     pub fn of_process() -> Self {
-        let pairs = std::env::vars_os().filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?)));
+        let pairs =
+            std::env::vars_os().filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?)));
         Self::of(pairs)
     }
 
@@ -73,7 +74,9 @@ impl Environment {
         for name in PARAMETERS.into_iter().filter(|name| used.contains(name)) {
             // `WEBHOOK_SECRET_PREVIOUS` may be called by either order of its endings.
             let aliases = match name {
-                "WEBHOOK_SECRET_PREVIOUS" => vec!["WEBHOOK_SECRET_PREVIOUS_PARAMETER", "WEBHOOK_SECRET_PARAMETER_PREVIOUS"],
+                "WEBHOOK_SECRET_PREVIOUS" => {
+                    vec!["WEBHOOK_SECRET_PREVIOUS_PARAMETER", "WEBHOOK_SECRET_PARAMETER_PREVIOUS"]
+                }
                 _ => vec![],
             };
             let plain = format!("{name}_PARAMETER");
@@ -84,7 +87,10 @@ impl Environment {
                     return Err(ConfigError::of(parameter, "is empty"));
                 }
                 if self.0.contains_key(name) {
-                    return Err(ConfigError::of(name, format!("and {parameter} are both set; one of them is enough")));
+                    return Err(ConfigError::of(
+                        name,
+                        format!("and {parameter} are both set; one of them is enough"),
+                    ));
                 }
                 wanted.push((name.to_owned(), value.clone()));
             }
@@ -153,16 +159,22 @@ impl Environment {
     pub fn queue_url(&self, name: &str) -> Result<String, ConfigError> {
         let value = self.required(name)?;
         let parsed = reqwest::Url::parse(&value).map_err(|_| ConfigError::of(name, "is not a URL"))?;
-        if matches!(parsed.scheme(), "http" | "https") { Ok(value) } else { Err(ConfigError::of(name, "is not a URL")) }
+        if matches!(parsed.scheme(), "http" | "https") {
+            Ok(value)
+        } else {
+            Err(ConfigError::of(name, "is not a URL"))
+        }
     }
 
     /// `OurBot:123456789`.
     pub fn bot(&self) -> Result<Bot, ConfigError> {
         const NAME: &str = "TELEGRAM_BOT";
         let value = self.required(NAME)?;
-        let malformed = || ConfigError::of(NAME, "must be the bot's user name without @ and its id: OurBot:123456789");
+        let malformed =
+            || ConfigError::of(NAME, "must be the bot's user name without @ and its id: OurBot:123456789");
         let (username, id) = value.split_once(':').ok_or_else(malformed)?;
-        let name_is_fit = !username.is_empty() && username.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+        let name_is_fit =
+            !username.is_empty() && username.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
         let id: i64 = id.parse().map_err(|_| malformed())?;
         if name_is_fit && id > 0 { Ok(Bot { username: username.to_owned(), id }) } else { Err(malformed()) }
     }
@@ -178,8 +190,13 @@ impl Environment {
 
     /// 1 to 256 of `A-Z a-z 0-9 _ -` (Bot API, setWebhook).
     fn webhook_secret(name: &str, value: String) -> Result<Secret, ConfigError> {
-        let fit = value.len() <= 256 && value.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-');
-        if fit { Ok(Secret(value)) } else { Err(ConfigError::of(name, "must be 1 to 256 of A-Z, a-z, 0-9, _ and -")) }
+        let fit =
+            value.len() <= 256 && value.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-');
+        if fit {
+            Ok(Secret(value))
+        } else {
+            Err(ConfigError::of(name, "must be 1 to 256 of A-Z, a-z, 0-9, _ and -"))
+        }
     }
 
     /// `123456789:AA…`.
@@ -204,7 +221,11 @@ impl Environment {
         const NAME: &str = "SPREADSHEET_ID";
         let value = self.required(NAME)?;
         let fit = value.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-');
-        if fit { Ok(value) } else { Err(ConfigError::of(NAME, "is the part of the sheet's address after /d/, not the whole address")) }
+        if fit {
+            Ok(value)
+        } else {
+            Err(ConfigError::of(NAME, "is the part of the sheet's address after /d/, not the whole address"))
+        }
     }
 
     /// The tab's name, any characters; Google takes up to 100.
@@ -228,7 +249,8 @@ impl Environment {
     pub fn catalog(&self) -> Result<Catalog, ConfigError> {
         match self.optional("CATALOG")? {
             None => Ok(Catalog::default()),
-            Some(json) => Catalog::parse(&json).map_err(|error| ConfigError::of("CATALOG", format!("is refused: {error}"))),
+            Some(json) => Catalog::parse(&json)
+                .map_err(|error| ConfigError::of("CATALOG", format!("is refused: {error}"))),
         }
     }
 
@@ -256,7 +278,10 @@ impl Environment {
     /// The level of our own log lines: Lambda's own setting for JSON logs.
     #[must_use]
     pub fn log_level(&self) -> tracing::Level {
-        self.0.get("AWS_LAMBDA_LOG_LEVEL").and_then(|level| level.parse().ok()).unwrap_or(tracing::Level::INFO)
+        self.0
+            .get("AWS_LAMBDA_LOG_LEVEL")
+            .and_then(|level| level.parse().ok())
+            .unwrap_or(tracing::Level::INFO)
     }
 }
 
@@ -336,7 +361,11 @@ mod tests {
     #[test]
     fn a_short_settle_time_is_taken_only_against_a_fake_on_this_machine() {
         assert!(env(&[("SETTLE_SECONDS", "10")]).timing().is_err());
-        assert!(env(&[("SETTLE_SECONDS", "10"), ("SHEETS_ENDPOINT", "https://127.0.0.1.example.org")]).timing().is_err());
+        assert!(
+            env(&[("SETTLE_SECONDS", "10"), ("SHEETS_ENDPOINT", "https://127.0.0.1.example.org")])
+                .timing()
+                .is_err()
+        );
         for endpoint in ["http://127.0.0.1:9", "http://localhost:9", "http://[::1]:9"] {
             let timing = env(&[
                 ("SETTLE_SECONDS", "10"),

@@ -8,16 +8,21 @@ use crate::config::{ConfigError, Environment};
 ///
 /// # Errors
 /// A parameter that does not exist, is empty or cannot be read, named by its setting.
-pub async fn resolve(environment: Environment, used: &[&str], client: &Client) -> Result<Environment, ConfigError> {
+pub async fn resolve(
+    environment: Environment,
+    used: &[&str],
+    client: &Client,
+) -> Result<Environment, ConfigError> {
     let wanted = environment.parameters(used)?;
     if wanted.is_empty() {
         return Ok(environment);
     }
     let names: Vec<String> = wanted.iter().map(|(_, parameter)| parameter.clone()).collect();
-    let answer = client.get_parameters().set_names(Some(names)).with_decryption(true).send().await.map_err(|_| {
-        let settings: Vec<String> = wanted.iter().map(|(name, _)| format!("{name}_PARAMETER")).collect();
-        ConfigError::of(&settings.join(", "), "could not be read from SSM")
-    })?;
+    let answer =
+        client.get_parameters().set_names(Some(names)).with_decryption(true).send().await.map_err(|_| {
+            let settings: Vec<String> = wanted.iter().map(|(name, _)| format!("{name}_PARAMETER")).collect();
+            ConfigError::of(&settings.join(", "), "could not be read from SSM")
+        })?;
     let mut filled = environment;
     for (name, parameter) in wanted {
         let value = answer

@@ -16,8 +16,16 @@ use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::SubscriberExt;
 
 /// The crates whose lines are ours.
-const OURS: [&str; 8] =
-    ["docket_domain", "docket_adapters", "webhook", "writer", "acknowledger", "sweeper", "docket", "docket_world"];
+const OURS: [&str; 8] = [
+    "docket_domain",
+    "docket_adapters",
+    "webhook",
+    "writer",
+    "acknowledger",
+    "sweeper",
+    "docket",
+    "docket_world",
+];
 
 /// The namespace of every metric.
 pub const NAMESPACE: &str = "Docket";
@@ -61,7 +69,8 @@ impl EmbeddedMeter {
 
     /// The line for what was recorded since the last one; none when nothing was.
     pub fn line(&self, now: Moment) -> Option<String> {
-        let values = std::mem::take(&mut *self.values.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
+        let values =
+            std::mem::take(&mut *self.values.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
         if values.is_empty() {
             return None;
         }
@@ -111,7 +120,8 @@ mod tests {
         meter.record(Metric::Appends, 2.0);
         meter.record(Metric::OldestDueAge, 9.0);
         meter.record(Metric::OldestDueAge, 7.0);
-        let line: Value = serde_json::from_str(&meter.line(Moment::from_seconds(1)).expect("a line")).expect("JSON");
+        let line: Value =
+            serde_json::from_str(&meter.line(Moment::from_seconds(1)).expect("a line")).expect("JSON");
         let directive = &line["_aws"]["CloudWatchMetrics"][0];
         assert_eq!(line["_aws"]["Timestamp"], 1_000);
         assert_eq!(directive["Namespace"], "Docket");
@@ -119,6 +129,9 @@ mod tests {
         for metric in directive["Metrics"].as_array().expect("a list") {
             assert!(line[metric["Name"].as_str().expect("a name")].is_number());
         }
-        assert_eq!((&line["Appends"], &line["OldestDueAge"], &line["Function"]), (&json!(3.0), &json!(7.0), &json!("writer")));
+        assert_eq!(
+            (&line["Appends"], &line["OldestDueAge"], &line["Function"]),
+            (&json!(3.0), &json!(7.0), &json!("writer"))
+        );
     }
 }

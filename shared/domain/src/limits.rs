@@ -90,7 +90,8 @@ pub const RECEIVES_MAX: u32 = 10;
 
 const _: () = assert!(APPEND_TIMEOUT_MS + MARKING_MS < FUNCTION_TIMEOUT_SECONDS * 1_000);
 // One invocation may look whether the sheet is ready, append, and look up what an earlier one left.
-const _: () = assert!(2 * READ_TIMEOUT_MS + APPEND_TIMEOUT_MS + 2 * MARKING_MS < FUNCTION_TIMEOUT_SECONDS * 1_000);
+const _: () =
+    assert!(2 * READ_TIMEOUT_MS + APPEND_TIMEOUT_MS + 2 * MARKING_MS < FUNCTION_TIMEOUT_SECONDS * 1_000);
 const _: () = assert!(SEND_TIMEOUT_MS + MARKING_MS < FUNCTION_TIMEOUT_SECONDS * 1_000);
 const _: () = assert!(FUNCTION_TIMEOUT_SECONDS < LEASE_SECONDS);
 const _: () = assert!(VISIBILITY_SECONDS >= 6 * FUNCTION_TIMEOUT_SECONDS && RECEIVES_MAX >= 5);
@@ -161,6 +162,19 @@ impl Timing {
         }
         if self.settle_seconds == 0 || self.settle_seconds > 86_400 {
             return Err(TimingError("SETTLE_SECONDS must be between 1 and 86400".into()));
+        }
+        let latest_ms = (self.lease_seconds * 1_000).saturating_sub(self.append_timeout_ms + MARKING_MS)
+            + GOOGLE_PROCESSING_SECONDS_MAX * 1_000;
+        if latest_ms >= self.settle_seconds * 1_000
+            && self.settle_seconds > GOOGLE_PROCESSING_SECONDS_MAX
+            && !imitated
+        {
+            return Err(TimingError(format!(
+                "SETTLE_SECONDS ({} s) must be more than the {} s in which Google may still apply a request that left as \
+                 late as LEASE_SECONDS allows",
+                self.settle_seconds,
+                latest_ms / 1_000
+            )));
         }
         if self.settle_seconds <= GOOGLE_PROCESSING_SECONDS_MAX && !imitated {
             return Err(TimingError(format!(

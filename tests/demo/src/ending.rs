@@ -16,7 +16,9 @@ pub(crate) async fn show(world: &World, story: &mut Story, told: &[Reference]) {
     story.heading("The acknowledgements");
     for record in world.records().await {
         let chat = record.submission.chat_id.0;
-        for text in world.acknowledgements(chat).iter().filter(|t| t.contains(record.submission.reference.as_str())) {
+        for text in
+            world.acknowledgements(chat).iter().filter(|t| t.contains(record.submission.reference.as_str()))
+        {
             story.quote(record.submission.contact.as_str(), text);
         }
     }
@@ -33,5 +35,8 @@ pub(crate) async fn show(world: &World, story: &mut Story, told: &[Reference]) {
     for rule in &broken {
         story.tell(rule);
     }
-    story.check("every rule that never bends held, over table, sheet, messages and every request", broken.is_empty());
+    story.check(
+        "every rule that never bends held, over table, sheet, messages and every request",
+        broken.is_empty(),
+    );
 }

@@ -73,8 +73,9 @@ async fn the_same_words_again(
     story.scene("A second enquiry from the same chat, with the same words");
     // Telegram takes one message a second to a chat.
     world.turn_seconds(1);
-    let reference =
-        world.submit(ann, "A quote", "New gutters for 12 Mill Lane, please. =SUM(1,1) is not a formula here.").await;
+    let reference = world
+        .submit(ann, "A quote", "New gutters for 12 Mill Lane, please. =SUM(1,1) is not a formula here.")
+        .await;
     world.work().await;
     story.check("a chat is not an enquiry: another reference", reference != *first);
     story.check("two rows", world.rows().len() == 2);
@@ -160,7 +161,8 @@ async fn no_row(world: &mut World, story: &mut Story) -> Reference {
     world.work().await;
     world.wire.heal();
     world.settle().await;
-    story.check("the sheet was read at 1, 3 and 6 minutes", world.record(&reference).await.write.lookups == 3);
+    story
+        .check("the sheet was read at 1, 3 and 6 minutes", world.record(&reference).await.write.lookups == 3);
     review(world, story, &reference, WriteReview::NoMatchingRow).await;
     story.check("and nothing was appended again", world.rows_of(&reference) == 0);
     reference
@@ -195,7 +197,8 @@ async fn conflict(world: &mut World, story: &mut Story) -> Reference {
     world.say(hal.press_button("Confirm")).await;
     let reference = newest_of(world, 7_100_000_008).await;
     world.settle().await;
-    story.tell("Hal starts another enquiry of another type, and Telegram delivers his old message once more.");
+    story
+        .tell("Hal starts another enquiry of another type, and Telegram delivers his old message once more.");
     world.say(hal.text("/new")).await;
     world.say(hal.press_button("A question")).await;
     world.say(summary).await;
@@ -229,12 +232,17 @@ async fn review(world: &World, story: &mut Story, reference: &Reference, reason:
     let expected = [ReviewReason::Write(reason)];
     story.check(&format!("in review: {}", reason.as_str()), reviews(&record) == expected);
     let chat = record.submission.chat_id.0;
-    story.check("the customer was told nothing that nobody can vouch for", world.acknowledgements(chat).is_empty());
+    story.check(
+        "the customer was told nothing that nobody can vouch for",
+        world.acknowledgements(chat).is_empty(),
+    );
 }
 
 fn row_number(world: &World, reference: &Reference) -> usize {
     let rows = world.sheets.rows("Intake");
-    rows.iter().position(|row| row.first().and_then(|cell| cell.as_str()) == Some(reference.as_str())).map_or(1, |i| i + 1)
+    rows.iter()
+        .position(|row| row.first().and_then(|cell| cell.as_str()) == Some(reference.as_str()))
+        .map_or(1, |i| i + 1)
 }
 
 fn is_confirmed(record: &Record) -> bool {

@@ -21,7 +21,9 @@ pub(crate) struct Story {
 #[expect(clippy::print_stdout, reason = "the demo tells its story on standard output")]
 impl Story {
     pub(crate) fn begin() -> Self {
-        anstream::println!("{TITLE}Docket{TITLE:#}: confirmed enquiries from a Telegram chat into a Google Sheet.");
+        anstream::println!(
+            "{TITLE}Docket{TITLE:#}: confirmed enquiries from a Telegram chat into a Google Sheet."
+        );
         anstream::println!(
             "{FAINT}Real functions and AWS SDK; embedded DynamoDB and SQS; a fake sheet and a fake Telegram on loopback.{FAINT:#}"
         );
@@ -70,7 +72,11 @@ impl Story {
             anstream::println!("{TRUE}All {} claims held{TRUE:#}, in {seconds:.1} s.", self.held);
             ExitCode::SUCCESS
         } else {
-            anstream::println!("{FALSE}{} of {} claims did not hold.{FALSE:#}", self.failed, self.held + self.failed);
+            anstream::println!(
+                "{FALSE}{} of {} claims did not hold.{FALSE:#}",
+                self.failed,
+                self.held + self.failed
+            );
             ExitCode::FAILURE
         }
     }

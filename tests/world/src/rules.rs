@@ -62,23 +62,30 @@ impl World {
             // Rule 3.
             if let WriteState::Confirmed { evidence } = &record.write.state {
                 let proved = match evidence {
-                    Evidence::AppendAnswer { .. } | Evidence::ReadBack { .. } => by_hand || self.has_equal_row(record),
+                    Evidence::AppendAnswer { .. } | Evidence::ReadBack { .. } => {
+                        by_hand || self.has_equal_row(record)
+                    }
                     Evidence::Operator { why } => !why.is_empty(),
                 };
                 if !proved {
-                    broken.push(format!("rule 3: {name} is confirmed by {evidence}, and its row is not there"));
+                    broken
+                        .push(format!("rule 3: {name} is confirmed by {evidence}, and its row is not there"));
                 }
             }
             // Rule 5, as a state.
-            if record.acknowledgement.is_some() != matches!(record.write.state, WriteState::Confirmed { .. }) {
-                broken.push(format!("rule 5: {name} has an acknowledgement although the write is not confirmed"));
+            if record.acknowledgement.is_some() != matches!(record.write.state, WriteState::Confirmed { .. })
+            {
+                broken.push(format!(
+                    "rule 5: {name} has an acknowledgement although the write is not confirmed"
+                ));
             }
             // Rule 6.
             let open = !record.reviews().is_empty();
             if !record.finished() && record.due().is_none() && !open {
                 broken.push(format!("rule 6: {name} is orphaned"));
             }
-            if let Some(AckState::Confirmed { message_id: Some(_) }) = record.acknowledgement.as_ref().map(|a| &a.state)
+            if let Some(AckState::Confirmed { message_id: Some(_) }) =
+                record.acknowledgement.as_ref().map(|a| &a.state)
                 && self.testimony.sends(name) == 0
             {
                 broken.push(format!("rule 3: {name} is acknowledged and nothing was sent"));
@@ -190,7 +197,8 @@ struct Effects {
 fn updated_names(body: &Value) -> Vec<String> {
     let expression = body["UpdateExpression"].as_str().unwrap_or_default();
     let names = body["ExpressionAttributeNames"].as_object().cloned().unwrap_or_default();
-    let words: Vec<&str> = expression.split(|c: char| !(c.is_ascii_alphanumeric() || c == '#' || c == '_')).collect();
+    let words: Vec<&str> =
+        expression.split(|c: char| !(c.is_ascii_alphanumeric() || c == '#' || c == '_')).collect();
     names
         .iter()
         .filter(|(placeholder, _)| words.contains(&placeholder.as_str()))
@@ -203,7 +211,8 @@ fn index_disagrees(item: &crate::engines::Item, records: &[Record]) -> Option<St
     let name = item.get("reference")?.as_s().ok()?;
     let record = records.iter().find(|record| record.submission.reference.as_str() == name)?;
     let text = |attribute: &str| item.get(attribute).and_then(|value| value.as_s().ok()).map(String::as_str);
-    let number = |attribute: &str| item.get(attribute).and_then(|value| value.as_n().ok()?.parse::<i64>().ok());
+    let number =
+        |attribute: &str| item.get(attribute).and_then(|value| value.as_n().ok()?.parse::<i64>().ok());
     let due = record.due();
     let review = record.reviews().first().copied();
     let agrees = text("due_shard") == due.map(|(step, _)| DueStep::as_str(step))

@@ -95,12 +95,18 @@ impl<F> Witnessed<F> {
         let item = read.ok().and_then(|read| read.item).unwrap_or_default();
         let state = |name: &str| item.get(name).and_then(|v| v.as_s().ok()).map_or("absent", String::as_str);
         let broken = match effect {
-            Effect::Append(_) if state("write_state") != "attempting" || !item.contains_key("write_attempt") => {
-                Some(format!("rule 1: {reference} was appended while write_state was {}", state("write_state")))
+            Effect::Append(_)
+                if state("write_state") != "attempting" || !item.contains_key("write_attempt") =>
+            {
+                Some(format!(
+                    "rule 1: {reference} was appended while write_state was {}",
+                    state("write_state")
+                ))
             }
-            Effect::Send(_) if state("write_state") != "confirmed" => {
-                Some(format!("rule 5: {reference} was announced while write_state was {}", state("write_state")))
-            }
+            Effect::Send(_) if state("write_state") != "confirmed" => Some(format!(
+                "rule 5: {reference} was announced while write_state was {}",
+                state("write_state")
+            )),
             Effect::Send(_) if state("ack_state") != "attempting" || !item.contains_key("ack_attempt") => {
                 Some(format!("rule 1: {reference} was announced while ack_state was {}", state("ack_state")))
             }

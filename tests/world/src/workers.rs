@@ -42,8 +42,10 @@ pub const BOT_ID: i64 = 4242;
 /// The spreadsheet in every world.
 pub const SPREADSHEET_ID: &str = "world-spreadsheet";
 
-pub type WebhookFunction = Handler<DynamoSubmissions, DynamoConversations, SqsDoorbell, TurnedClock, Recorder>;
-pub type WriterFunction = Writer<DynamoSubmissions, GoogleSheet<TurnedClock>, SqsDoorbell, TurnedClock, Recorder>;
+pub type WebhookFunction =
+    Handler<DynamoSubmissions, DynamoConversations, SqsDoorbell, TurnedClock, Recorder>;
+pub type WriterFunction =
+    Writer<DynamoSubmissions, GoogleSheet<TurnedClock>, SqsDoorbell, TurnedClock, Recorder>;
 pub type AcknowledgerFunction = Acknowledger<DynamoSubmissions, TelegramMessenger, TurnedClock, Recorder>;
 pub type SweeperFunction = Sweeper<DynamoSubmissions, SqsDoorbell, SqsDoorbell, TurnedClock, Recorder>;
 
@@ -78,7 +80,11 @@ impl Recorder {
     /// The highest value of a gauge so far.
     #[must_use]
     pub fn highest(&self, metric: Metric) -> Option<f64> {
-        self.all().iter().filter(|(recorded, _)| *recorded == metric).map(|(_, value)| *value).reduce(f64::max)
+        self.all()
+            .iter()
+            .filter(|(recorded, _)| *recorded == metric)
+            .map(|(_, value)| *value)
+            .reduce(f64::max)
     }
 
     fn all(&self) -> Vec<(Metric, f64)> {
@@ -152,7 +158,11 @@ impl Workshop {
         let mut gates = Vec::new();
         for worker in ["webhook", "writer", "acknowledger", "sweeper"] {
             let dynamodb = engine(engines.dynamodb_url());
-            gates.push((worker.to_owned(), Side::DynamoDb, wire.gate(worker, Side::DynamoDb, dynamodb).await));
+            gates.push((
+                worker.to_owned(),
+                Side::DynamoDb,
+                wire.gate(worker, Side::DynamoDb, dynamodb).await,
+            ));
             let sqs = engine(engines.sqs_url());
             gates.push((worker.to_owned(), Side::Sqs, wire.gate(worker, Side::Sqs, sqs).await));
         }
@@ -175,7 +185,8 @@ impl Workshop {
             google_credentials: String::new(),
             gates,
         };
-        workshop.google_credentials = google_credentials(&format!("{}/token", workshop.url("writer", Side::Token)));
+        workshop.google_credentials =
+            google_credentials(&format!("{}/token", workshop.url("writer", Side::Token)));
         workshop
     }
 

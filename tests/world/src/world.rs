@@ -225,9 +225,7 @@ impl World {
             }
             // One delivery at a time: the closure needs the whole world.
             let world = &tokio::sync::Mutex::new(&mut *self);
-            deliveries
-                .deliver_due(|update| async move { world.lock().await.deliver(&update).await })
-                .await;
+            deliveries.deliver_due(|update| async move { world.lock().await.deliver(&update).await }).await;
         }
         deliveries.done().last().cloned().expect("one update was pushed")
     }
@@ -367,7 +365,10 @@ impl World {
     async fn next_ms(&mut self) -> Option<i64> {
         let number = |item: &Item| item.get("due_at")?.as_n().ok()?.parse::<i64>().ok();
         let due = self.items().await.iter().filter_map(number).map(|seconds| seconds * 1_000).min();
-        let visible = [self.write_source.next_visible_at_ms().await, self.acknowledge_source.next_visible_at_ms().await];
+        let visible = [
+            self.write_source.next_visible_at_ms().await,
+            self.acknowledge_source.next_visible_at_ms().await,
+        ];
         visible.into_iter().flatten().chain(due).min()
     }
 
@@ -447,7 +448,13 @@ impl World {
 }
 
 /// Invokes a function; a crash on the wire drops it where it stands. None when it crashed or failed.
-async fn invoke<F: Function>(wire: &Wire, worker: &str, function: &F, event: Value, deadline: Moment) -> Option<Value> {
+async fn invoke<F: Function>(
+    wire: &Wire,
+    worker: &str,
+    function: &F,
+    event: Value,
+    deadline: Moment,
+) -> Option<Value> {
     let crashed = wire.crashes(worker);
     tokio::select! {
         biased;

@@ -257,7 +257,7 @@ mod tests {
     fn a_conversation_is_read_as_it_was_stored() {
         for conversation in [
             Conversation::default(),
-            conversation(DraftStep::ChoosingType),
+            conversation(DraftStep::ChoosingType {}),
             conversation(DraftStep::WritingSummary { request_type: "Réparation 🛠".into() }),
             card("l1\nl2\t\"q\" 😀"),
         ] {

@@ -27,7 +27,7 @@ pub struct Bot {
 }
 
 /// One update, as far as Docket cares. Only private chats get this far.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub enum Update {
     Text {
         chat_id: ChatId,
@@ -62,6 +62,13 @@ impl Update {
             | Self::EditedText { chat_id, .. }
             | Self::Button { chat_id, .. } => *chat_id,
         }
+    }
+}
+
+/// A customer's words stay out of logs: even `{:?}` shows only whose update it is.
+impl std::fmt::Debug for Update {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Update(of chat {})", self.chat_id())
     }
 }
 
@@ -240,20 +247,20 @@ impl Desk<'_> {
     }
 
     fn text(self, chat_id: ChatId, message_id: i64, text: &str) -> Decision {
-        // Delivered again after its Confirm: it begins nothing, and is no part of a draft begun since.
-        if self.conversation.confirmed.iter().any(|confirmed| confirmed.message_id == message_id) {
-            return Decision::Answer(Reply::Silence);
-        }
         let Some(draft) = self.draft().cloned() else {
-            return Decision::Answer(Reply::message(chat_id, &self.catalog.sentences.no_draft));
+            // Delivered again after its Confirm: nothing is to be said about it any more.
+            let confirmed =
+                self.conversation.confirmed.iter().any(|confirmed| confirmed.message_id == message_id);
+            let hint = Reply::message(chat_id, &self.catalog.sentences.no_draft);
+            return Decision::Answer(if confirmed { Reply::Silence } else { hint });
         };
         match &draft.step {
             DraftStep::ChoosingType {} => {
                 let reply = self.choose_type(chat_id, &self.catalog.sentences.choose_first, draft.id);
                 Decision::Answer(reply)
             }
-            // Written before this draft was begun, and delivered late or again.
-            DraftStep::WritingSummary { .. } if message_id <= draft.id => self.show_again(chat_id, None),
+            // Even a message that was confirmed before: its card is shown, and a Confirm of it is a replay or a conflict,
+            // which is where the same reference with other fields becomes a person's matter.
             DraftStep::WritingSummary { request_type } => {
                 self.take_summary(chat_id, message_id, request_type, text, &draft)
             }

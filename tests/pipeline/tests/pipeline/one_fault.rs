@@ -46,7 +46,11 @@ async fn enumerate(submissions: usize) {
         *endings.entry(ending.words.clone()).or_default() += 1;
     }
     let hit = ended.iter().filter(|(_, ending)| ending.hit).count();
-    println!("{submissions} submissions: {} calls, {} placements, {hit} of them hit", calls.len(), ended.len());
+    println!(
+        "{submissions} submissions: {} calls, {} placements, {hit} of them hit",
+        calls.len(),
+        ended.len()
+    );
     for (words, count) in &endings {
         println!("  {count:>4}  {words}");
     }
