@@ -47,7 +47,7 @@ mod tests {
 
     #[test]
     fn one_message_a_second_to_a_chat_and_others_do_not_wait_for_it() {
-        let (pace, at) = (Pace::default(), |ms| Moment::from_millis(1_000_000 + ms));
+        let (pace, at) = (Pace::default(), |ms: i64| Moment::from_millis(1_000_000 + ms));
         assert_eq!(pace.wait_ms(ChatId(1), at(0)), 0);
         pace.left(ChatId(1), at(0));
         assert_eq!(pace.wait_ms(ChatId(1), at(400)), 600);

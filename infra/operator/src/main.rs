@@ -7,7 +7,6 @@ use docket::cli::{self, Cli};
 use docket_adapters::config::Environment;
 
 #[tokio::main(flavor = "current_thread")]
-#[expect(clippy::print_stdout, clippy::print_stderr, reason = "printing is what a command does")]
 async fn main() -> ExitCode {
     match cli::run(Cli::parse(), &Environment::of_process()).await {
         Ok(text) => {

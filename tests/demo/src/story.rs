@@ -18,7 +18,6 @@ pub(crate) struct Story {
     scenes: usize,
 }
 
-#[expect(clippy::print_stdout, reason = "the demo tells its story on standard output")]
 impl Story {
     pub(crate) fn begin() -> Self {
         anstream::println!(

@@ -65,6 +65,8 @@ async fn enumerate(submissions: usize) {
 #[derive(Debug, Clone)]
 struct Placement {
     number: usize,
+    /// For the message of a placement that fails.
+    #[expect(dead_code, reason = "printed by Debug")]
     call: String,
     fault: Fault,
     times: usize,
