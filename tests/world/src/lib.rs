@@ -14,6 +14,10 @@ pub mod witness;
 pub mod workers;
 pub mod world;
 pub mod rules;
+pub mod by_hand;
+pub mod runtime_api;
+pub mod executable;
+pub mod parameters;
 
 pub use rules::Tampering;
 pub use workers::Settings;

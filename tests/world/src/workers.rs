@@ -42,6 +42,9 @@ pub const BOT_ID: i64 = 4242;
 /// The spreadsheet in every world.
 pub const SPREADSHEET_ID: &str = "world-spreadsheet";
 
+/// An address at which every connection is refused: nothing listens on loopback's port 1.
+pub const NOBODY: &str = "http://127.0.0.1:1";
+
 pub type WebhookFunction =
     Handler<DynamoSubmissions, DynamoConversations, SqsDoorbell, TurnedClock, Recorder>;
 pub type WriterFunction =
@@ -139,6 +142,7 @@ pub struct Workshop {
     recorder: Recorder,
     google_credentials: String,
     gates: Vec<(String, Side, Gate)>,
+    cut_off: Vec<(String, Side)>,
 }
 
 impl Workshop {
@@ -170,7 +174,7 @@ impl Workshop {
             let worker = match side {
                 Side::Sheets | Side::Token => "writer",
                 Side::Telegram => "acknowledger",
-                Side::DynamoDb | Side::Sqs => continue,
+                Side::DynamoDb | Side::Sqs | Side::Parameters => continue,
             };
             gates.push((worker.to_owned(), side, wire.gate(worker, side, Backend::Fake(fake)).await));
         }
@@ -184,6 +188,7 @@ impl Workshop {
             recorder,
             google_credentials: String::new(),
             gates,
+            cut_off: Vec::new(),
         };
         workshop.google_credentials =
             google_credentials(&format!("{}/token", workshop.url("writer", Side::Token)));
@@ -208,8 +213,25 @@ impl Workshop {
     /// When that worker has no business with that side.
     #[must_use]
     pub fn url(&self, worker: &str, side: Side) -> String {
+        if self.cut_off.contains(&(worker.to_owned(), side)) {
+            return NOBODY.into();
+        }
         let gate = self.gates.iter().find(|(name, of, _)| name == worker && *of == side);
         gate.unwrap_or_else(|| panic!("{worker} has no gate to {side:?}")).2.url().to_owned()
+    }
+
+    pub fn google_credentials(&self) -> &str {
+        &self.google_credentials
+    }
+
+    /// A worker built afterwards finds nobody on that side.
+    pub fn cut_off(&mut self, worker: &str, side: Side) {
+        self.cut_off.push((worker.to_owned(), side));
+    }
+
+    /// A worker built afterwards finds every side.
+    pub fn reconnect(&mut self) {
+        self.cut_off.clear();
     }
 
     /// Changes settings; a worker built afterwards has them.

@@ -147,6 +147,30 @@ impl World {
         self.clock.now()
     }
 
+    /// Where a worker finds another side, for an executable that takes this worker's place.
+    #[must_use]
+    pub fn url(&self, worker: &str, side: Side) -> String {
+        self.workshop.url(worker, side)
+    }
+
+    /// The service account's key file, whose token endpoint is this world's.
+    #[must_use]
+    pub fn google_credentials(&self) -> &str {
+        self.workshop.google_credentials()
+    }
+
+    /// From now on nobody listens where this worker finds that side; every function is started anew.
+    pub fn cut_off(&mut self, worker: &str, side: Side) {
+        self.workshop.cut_off(worker, side);
+        self.restart();
+    }
+
+    /// Every side listens again; every function is started anew.
+    pub fn reconnect(&mut self) {
+        self.workshop.reconnect();
+        self.restart();
+    }
+
     /// Turns the clock forward.
     pub fn turn_seconds(&self, seconds: i64) {
         self.clock.turn(seconds * 1_000);

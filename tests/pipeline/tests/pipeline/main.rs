@@ -5,3 +5,7 @@
 
 mod story;
 mod one_fault;
+mod acknowledgement;
+mod acknowledger_crashes;
+mod sweeper;
+mod redriven;

@@ -171,6 +171,15 @@ impl FakeTelegram {
         self.script(Scripted::Instead(refusal::raw(status, body)));
     }
 
+    /// As [`Self::answer_next`], with these headers beside the body's own.
+    pub fn answer_next_with(&self, status: u16, headers: &[(&str, &str)], body: &str) {
+        let mut answer = refusal::raw(status, body);
+        if let Answer::Reply { headers: own, .. } = &mut answer {
+            own.extend(headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+        }
+        self.script(Scripted::Instead(answer));
+    }
+
     /// The next call meets a front server's 502 page and is not carried out.
     pub fn html_502(&self) {
         let page = "<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body>\r\n<center><h1>502 Bad Gateway</h1>\

@@ -20,12 +20,14 @@ pub enum Side {
     Token,
     /// The Bot API.
     Telegram,
+    /// SSM's Parameter Store.
+    Parameters,
 }
 
 impl Side {
     pub(super) fn operation(self, request: &Request) -> String {
         match self {
-            Self::DynamoDb | Self::Sqs => {
+            Self::DynamoDb | Self::Sqs | Self::Parameters => {
                 let target = request.headers.iter().find(|(name, _)| name == "x-amz-target");
                 let operation = target.and_then(|(_, value)| value.rsplit('.').next());
                 operation.unwrap_or("other").to_owned()

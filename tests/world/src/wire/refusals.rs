@@ -17,6 +17,7 @@ pub(super) fn internal_error(side: Side) -> Answer {
         Side::Sqs => {
             aws(500, &format!("{SQS}#InternalError"), "We encountered an internal error. Please try again.")
         }
+        Side::Parameters => aws(500, "InternalServerError", "An internal error occurred."),
         Side::Sheets => google(500, "INTERNAL", "Internal error encountered.", None),
         Side::Token => plain(500, Vec::new(), &json!({ "error": "internal_failure" })),
         Side::Telegram => plain(
@@ -40,6 +41,7 @@ pub(super) fn throttled(side: Side, number: usize) -> Answer {
         Side::Sqs => {
             aws(400, &format!("{SQS}#RequestThrottled"), "The request was denied due to request throttling.")
         }
+        Side::Parameters => aws(400, "ThrottlingException", "Rate exceeded"),
         // Without `Retry-After`: Google sends none.
         Side::Sheets => google(
             429,

@@ -1,0 +1,62 @@
+//! A small Parameter Store: the one call by which Docket reads settings that live in SSM.
+//!
+//! After `GetParameters` in the API reference of AWS Systems Manager: what does not exist is named in
+//! `InvalidParameters` and is no error; more than ten names are refused; a SecureString comes readable only with
+//! `WithDecryption`.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::Pin;
+
+use serde_json::{Value, json};
+
+use crate::exchange::{Answer, Fake, Request};
+
+/// Most names that one call may ask for.
+const NAMES_MAX: usize = 10;
+
+/// Parameters, all of them SecureStrings.
+#[derive(Debug, Clone, Default)]
+pub struct FakeParameters(BTreeMap<String, String>);
+
+impl FakeParameters {
+    /// With these names and values.
+    pub fn of<'a>(pairs: impl IntoIterator<Item = (&'a str, String)>) -> Self {
+        Self(pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+    }
+
+    fn respond(&self, request: &Request) -> Answer {
+        let target = request.headers.iter().find(|(name, _)| name == "x-amz-target");
+        if target.is_none_or(|(_, value)| value != "AmazonSSM.GetParameters") {
+            return reply(400, &json!({"__type": "UnknownOperationException"}));
+        }
+        let asked: Value = serde_json::from_slice(&request.body).unwrap_or_default();
+        let names: Vec<&str> =
+            asked["Names"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        if names.is_empty() || names.len() > NAMES_MAX {
+            return reply(400, &json!({"__type": "ValidationException", "message": "1 to 10 names"}));
+        }
+        let readable = asked["WithDecryption"] == true;
+        let found = |name: &&str| {
+            let value = self.0.get(*name)?;
+            let shown = if readable { value.as_str() } else { "AQICAHh-encrypted" };
+            let arn = format!("arn:aws:ssm:us-east-1:000000000000:parameter{name}");
+            Some(json!({"Name": name, "Type": "SecureString", "Value": shown, "Version": 1, "ARN": arn}))
+        };
+        let parameters: Vec<Value> = names.iter().filter_map(found).collect();
+        let invalid: Vec<&&str> = names.iter().filter(|name| !self.0.contains_key(**name)).collect();
+        reply(200, &json!({"Parameters": parameters, "InvalidParameters": invalid}))
+    }
+}
+
+fn reply(status: u16, body: &Value) -> Answer {
+    let headers = vec![("content-type".to_owned(), "application/x-amz-json-1.1".to_owned())];
+    Answer::Reply { status, headers, body: body.to_string().into_bytes() }
+}
+
+impl Fake for FakeParameters {
+    fn answer(&self, request: Request) -> Pin<Box<dyn Future<Output = Answer> + Send + '_>> {
+        let answer = self.respond(&request);
+        Box::pin(async move { answer })
+    }
+}
