@@ -3,7 +3,7 @@
 use clap::{Parser, Subcommand};
 use docket_adapters::aws;
 use docket_adapters::clock::SystemClock;
-use docket_adapters::config::Environment;
+use docket_adapters::config::{ConfigError, Environment};
 use docket_adapters::dynamodb::DynamoSubmissions;
 use docket_domain::ports::Clock;
 use docket_domain::reference::Reference;
@@ -52,11 +52,11 @@ pub async fn run(cli: Cli, environment: &Environment) -> Result<String, Stopped>
     match cli.command {
         Command::Show { reference, json: as_json } => {
             let reference = Reference::from_person(&reference).map_err(|error| usage(&error))?;
-            let record = crate::show(&submissions(table, retention).await, &reference).await?;
+            let record = crate::show(&submissions(table, retention).await?, &reference).await?;
             Ok(if as_json { pretty(&json::record(&record)) } else { page::record(&record) })
         }
         Command::Reviews { json: as_json } => {
-            let listed = crate::reviews(&submissions(table, retention).await).await?;
+            let listed = crate::reviews(&submissions(table, retention).await?).await?;
             Ok(if as_json {
                 pretty(&json::reviews(&listed))
             } else {
@@ -66,9 +66,11 @@ pub async fn run(cli: Cli, environment: &Environment) -> Result<String, Stopped>
     }
 }
 
-async fn submissions(table: String, retention_days: u64) -> DynamoSubmissions {
-    let sdk = aws::from_environment(aws::Patience::default()).await;
-    DynamoSubmissions::new(aws_sdk_dynamodb::Client::new(&sdk), table, retention_days)
+async fn submissions(table: String, retention_days: u64) -> Result<DynamoSubmissions, Stopped> {
+    let usage = |error: ConfigError| Stopped::Usage(error.to_string());
+    let sdk = aws::from_environment(aws::Patience::default()).await.map_err(usage)?;
+    aws::check_credentials(&sdk).await.map_err(usage)?;
+    Ok(DynamoSubmissions::new(aws_sdk_dynamodb::Client::new(&sdk), table, retention_days))
 }
 
 fn pretty(value: &serde_json::Value) -> String {

@@ -6,12 +6,15 @@
 use std::time::Duration;
 
 use aws_config::{BehaviorVersion, SdkConfig};
+use aws_sdk_dynamodb::config::ProvideCredentials as _;
 use aws_smithy_http_client::{Builder, tls};
 use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 use aws_smithy_types::error::metadata::ProvideErrorMetadata;
 use aws_smithy_types::retry::RetryConfig;
 use aws_smithy_types::timeout::TimeoutConfig;
 use docket_domain::status::Cause;
+
+use crate::config::ConfigError;
 
 /// How patient the SDK is.
 #[derive(Debug, Clone, Copy)]
@@ -29,8 +32,11 @@ impl Default for Patience {
 }
 
 /// Reads region, credentials and endpoint from the environment (`AWS_REGION`, `AWS_ENDPOINT_URL`, …), as the SDK does.
-pub async fn from_environment(patience: Patience) -> SdkConfig {
-    aws_config::defaults(BehaviorVersion::latest())
+///
+/// # Errors
+/// No region: every call would fail later, looking like a network that is down.
+pub async fn from_environment(patience: Patience) -> Result<SdkConfig, ConfigError> {
+    let sdk = aws_config::defaults(BehaviorVersion::latest())
         .http_client(
             Builder::new()
                 .tls_provider(tls::Provider::Rustls(tls::rustls_provider::CryptoMode::Ring))
@@ -39,7 +45,27 @@ pub async fn from_environment(patience: Patience) -> SdkConfig {
         .retry_config(retries(patience))
         .timeout_config(timeouts(patience))
         .load()
-        .await
+        .await;
+    match sdk.region() {
+        Some(region) if !region.as_ref().trim().is_empty() => Ok(sdk),
+        Some(_) => Err(ConfigError::of("AWS_REGION", "is empty")),
+        None => Err(ConfigError::of("AWS_REGION", "is missing")),
+    }
+}
+
+/// Makes sure that there are credentials: for a command that a person runs. Lambda gives a function its own.
+///
+/// # Errors
+/// None can be had.
+pub async fn check_credentials(sdk: &SdkConfig) -> Result<(), ConfigError> {
+    let missing = || {
+        ConfigError::of(
+            "AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY,",
+            "must give AWS credentials; none were found",
+        )
+    };
+    let provider = sdk.credentials_provider().ok_or_else(missing)?;
+    provider.provide_credentials().await.map(drop).map_err(|_| missing())
 }
 
 /// Retries of one call; each is a new attempt with its own timeout.
