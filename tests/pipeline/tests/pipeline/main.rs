@@ -9,3 +9,5 @@ mod acknowledgement;
 mod acknowledger_crashes;
 mod sweeper;
 mod redriven;
+mod executables;
+mod operator;
