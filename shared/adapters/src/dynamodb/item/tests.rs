@@ -97,7 +97,7 @@ fn an_attribute_of_another_type_or_content_is_told_by_its_name() {
         ("write_evidence", map([("kind", text("append_answer"))]), "missing:write_evidence"),
         ("ack_state", text("sent"), "malformed:ack_state"),
         ("ack_message_id", AttributeValue::N("9223372036854775808".into()), "malformed:ack_message_id"),
-        ("summary", text(" not clean "), "malformed:summary"),
+        ("summary", text(""), "malformed:summary"),
         ("summary", text("other words"), "contradiction:fingerprint"),
         ("contact", text(""), "malformed:contact"),
         ("reference", text("DK-1"), "malformed:reference"),
