@@ -202,7 +202,8 @@ fn a_record_at_its_longest_stays_below_the_largest_item() {
     for n in 0..HISTORY_MAX {
         let keep = ConflictEvent::KeepFirst { why: format!("{n}{}", "x".repeat(900)) };
         record = record.conflict_after(&keep, now(), &By::Operator("ann".into())).expect("possible");
-        let again = ConflictEvent::Arrived(conflict(&longest(1)));
+        // One more content: it opens the review again, and finds no room.
+        let again = ConflictEvent::Arrived(conflict(&longest(CONFLICTS_MAX + 1 + n)));
         record = record.conflict_after(&again, now(), &By::Webhook).expect("possible");
     }
     let item = item(&record);
