@@ -27,7 +27,7 @@ async fn build(environment: Environment, meter: Arc<EmbeddedMeter>) -> Result<im
     let sdk = aws::from_environment(aws::Patience::default()).await?;
     let used = ["BOT_TOKEN", "CATALOG"];
     let environment = parameters::resolve(environment, &used, &aws_sdk_ssm::Client::new(&sdk)).await?;
-    let timing = environment.timing()?;
+    let timing = environment.acknowledger_timing()?;
     let dynamodb = aws_sdk_dynamodb::Client::new(&sdk);
     Ok(Acknowledger {
         submissions: DynamoSubmissions::new(

@@ -28,7 +28,7 @@ async fn build(environment: Environment, meter: Arc<EmbeddedMeter>) -> Result<im
     let sdk = aws::from_environment(aws::Patience::default()).await?;
     let environment =
         parameters::resolve(environment, &["GOOGLE_CREDENTIALS"], &aws_sdk_ssm::Client::new(&sdk)).await?;
-    let timing = environment.timing()?;
+    let timing = environment.writer_timing()?;
     let dynamodb = aws_sdk_dynamodb::Client::new(&sdk);
     let queue = environment.queue_url("ACKNOWLEDGE_QUEUE_URL")?;
     Ok(Writer {

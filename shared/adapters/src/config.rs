@@ -262,16 +262,28 @@ impl Environment {
         }
     }
 
-    /// Timings whose relations hold; a settle time shorter than Google's own processing only against a local fake.
-    pub fn timing(&self) -> Result<Timing, ConfigError> {
+    /// The writer's timings, whose relations hold; a settle time shorter than Google's own processing only against a
+    /// local fake.
+    pub fn writer_timing(&self) -> Result<Timing, ConfigError> {
         let imitated = reqwest::Url::parse(&self.sheets_endpoint()?).is_ok_and(|url| is_loopback(&url));
         Timing {
             append_timeout_ms: self.number("APPEND_TIMEOUT_MS", limits::APPEND_TIMEOUT_MS)?,
-            send_timeout_ms: self.number("SEND_TIMEOUT_MS", limits::SEND_TIMEOUT_MS)?,
             lease_seconds: self.number("LEASE_SECONDS", limits::LEASE_SECONDS)?,
             settle_seconds: self.number("SETTLE_SECONDS", limits::SETTLE_SECONDS)?,
+            ..Timing::default()
         }
-        .checked(imitated)
+        .checked_for_appends(imitated)
+        .map_err(|error| ConfigError(error.to_string()))
+    }
+
+    /// The acknowledger's timings, whose relations hold.
+    pub fn acknowledger_timing(&self) -> Result<Timing, ConfigError> {
+        Timing {
+            send_timeout_ms: self.number("SEND_TIMEOUT_MS", limits::SEND_TIMEOUT_MS)?,
+            lease_seconds: self.number("LEASE_SECONDS", limits::LEASE_SECONDS)?,
+            ..Timing::default()
+        }
+        .checked_for_messages()
         .map_err(|error| ConfigError(error.to_string()))
     }
 
@@ -340,10 +352,10 @@ mod tests {
             ("TELEGRAM_ENDPOINT", |e| e.telegram_endpoint().err()),
             ("CATALOG", |e| e.catalog().err()),
             ("RETENTION_DAYS", |e| e.retention_days().err()),
-            ("SETTLE_SECONDS", |e| e.timing().err()),
-            ("APPEND_TIMEOUT_MS", |e| e.timing().err()),
-            ("SEND_TIMEOUT_MS", |e| e.timing().err()),
-            ("LEASE_SECONDS", |e| e.timing().err()),
+            ("SETTLE_SECONDS", |e| e.writer_timing().err()),
+            ("APPEND_TIMEOUT_MS", |e| e.writer_timing().err()),
+            ("SEND_TIMEOUT_MS", |e| e.acknowledger_timing().err()),
+            ("LEASE_SECONDS", |e| e.writer_timing().err()),
         ];
         for (name, check) in checks {
             let error = check(&env(&[(name, value)])).expect(name).to_string();
@@ -360,21 +372,20 @@ mod tests {
 
     #[test]
     fn a_short_settle_time_is_taken_only_against_a_fake_on_this_machine() {
-        assert!(env(&[("SETTLE_SECONDS", "10")]).timing().is_err());
+        assert!(env(&[("SETTLE_SECONDS", "10")]).writer_timing().is_err());
         assert!(
             env(&[("SETTLE_SECONDS", "10"), ("SHEETS_ENDPOINT", "https://127.0.0.1.example.org")])
-                .timing()
+                .writer_timing()
                 .is_err()
         );
         for endpoint in ["http://127.0.0.1:9", "http://localhost:9", "http://[::1]:9"] {
             let timing = env(&[
                 ("SETTLE_SECONDS", "10"),
                 ("APPEND_TIMEOUT_MS", "1500"),
-                ("SEND_TIMEOUT_MS", "1500"),
                 ("LEASE_SECONDS", "12"),
                 ("SHEETS_ENDPOINT", endpoint),
             ]);
-            assert_eq!(timing.timing().map(|t| t.settle_seconds), Ok(10), "{endpoint}");
+            assert_eq!(timing.writer_timing().map(|t| t.settle_seconds), Ok(10), "{endpoint}");
         }
         assert!(env(&[("SHEETS_ENDPOINT", "http://sheets.example.org")]).sheets_endpoint().is_err());
     }
@@ -383,11 +394,11 @@ mod tests {
     fn timings_whose_relations_do_not_hold_are_refused() {
         for pairs in [
             [("APPEND_TIMEOUT_MS", "110000"), ("LEASE_SECONDS", "60")],
-            [("SEND_TIMEOUT_MS", "10000"), ("LEASE_SECONDS", "12")],
             [("APPEND_TIMEOUT_MS", "0"), ("LEASE_SECONDS", "60")],
         ] {
-            assert!(env(&pairs).timing().is_err(), "{pairs:?}");
+            assert!(env(&pairs).writer_timing().is_err(), "{pairs:?}");
         }
+        assert!(env(&[("SEND_TIMEOUT_MS", "10000"), ("LEASE_SECONDS", "12")]).acknowledger_timing().is_err());
     }
 
     #[test]

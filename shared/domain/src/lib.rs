@@ -5,6 +5,7 @@
 
 pub mod limits;
 pub mod moment;
+pub mod cause;
 pub mod reference;
 pub mod submission;
 pub mod status;

@@ -29,8 +29,8 @@ pub const CONVERSATION_SECONDS: u64 = 30 * 24 * 3_600;
 pub const ROWS_PER_APPEND_MAX: usize = 200;
 /// Bytes of rows in one append at most; Google recommends about 2 MB a request.
 pub const BYTES_PER_APPEND_MAX: usize = 1_500_000;
-/// References looked up by one read at most.
-pub const REFERENCES_PER_LOOKUP_MAX: usize = 100;
+/// References looked up by one read at most: all that one lost answer may have left uncertain.
+pub const REFERENCES_PER_LOOKUP_MAX: usize = ROWS_PER_APPEND_MAX;
 /// Records due that one sweep rings for at most, for each step.
 pub const RINGS_PER_SWEEP_MAX: usize = 500;
 /// Conditional updates in flight at once in one invocation.
@@ -138,51 +138,45 @@ impl Default for Timing {
 pub struct TimingError(String);
 
 impl Timing {
-    /// Refuses timings whose relations would let a lease end while its request is still under way.
+    /// Refuses timings with which a lease could end while its append is still under way.
     ///
     /// `imitated` says that the sheet is a fake on this machine: only then may the settle time be shorter than
     /// Google's own processing time.
-    pub fn checked(self, imitated: bool) -> Result<Self, TimingError> {
-        for (name, value) in
-            [("APPEND_TIMEOUT_MS", self.append_timeout_ms), ("SEND_TIMEOUT_MS", self.send_timeout_ms)]
-        {
-            if value < 100 {
-                return Err(TimingError(format!("{name} must be at least 100 ms")));
-            }
-            if value.saturating_add(MARKING_MS) >= self.lease_seconds.saturating_mul(1_000) {
-                return Err(TimingError(format!(
-                    "{name} ({value} ms) and {MARKING_MS} ms to mark the outcome must be less than LEASE_SECONDS \
-                     ({} s)",
-                    self.lease_seconds
-                )));
-            }
-        }
-        if self.lease_seconds > 3_600 {
-            return Err(TimingError("LEASE_SECONDS must be at most 3600".into()));
-        }
+    pub fn checked_for_appends(self, imitated: bool) -> Result<Self, TimingError> {
+        self.check_lease("APPEND_TIMEOUT_MS", self.append_timeout_ms)?;
         if self.settle_seconds == 0 || self.settle_seconds > 86_400 {
             return Err(TimingError("SETTLE_SECONDS must be between 1 and 86400".into()));
         }
-        let latest_ms = (self.lease_seconds * 1_000).saturating_sub(self.append_timeout_ms + MARKING_MS)
-            + GOOGLE_PROCESSING_SECONDS_MAX * 1_000;
-        if latest_ms >= self.settle_seconds * 1_000
-            && self.settle_seconds > GOOGLE_PROCESSING_SECONDS_MAX
-            && !imitated
-        {
+        if self.settle_seconds < GOOGLE_PROCESSING_SECONDS_MAX && !imitated {
             return Err(TimingError(format!(
-                "SETTLE_SECONDS ({} s) must be more than the {} s in which Google may still apply a request that left as \
-                 late as LEASE_SECONDS allows",
-                self.settle_seconds,
-                latest_ms / 1_000
-            )));
-        }
-        if self.settle_seconds <= GOOGLE_PROCESSING_SECONDS_MAX && !imitated {
-            return Err(TimingError(format!(
-                "SETTLE_SECONDS must be more than {GOOGLE_PROCESSING_SECONDS_MAX}: Google may still apply a request \
+                "SETTLE_SECONDS must be at least {GOOGLE_PROCESSING_SECONDS_MAX}: Google may still apply a request \
                  that long after it timed out"
             )));
         }
         Ok(self)
+    }
+
+    /// Refuses timings with which a lease could end while its message is still being sent.
+    pub fn checked_for_messages(self) -> Result<Self, TimingError> {
+        self.check_lease("SEND_TIMEOUT_MS", self.send_timeout_ms)?;
+        Ok(self)
+    }
+
+    fn check_lease(&self, name: &str, timeout_ms: u64) -> Result<(), TimingError> {
+        if self.lease_seconds == 0 || self.lease_seconds > 3_600 {
+            return Err(TimingError("LEASE_SECONDS must be between 1 and 3600".into()));
+        }
+        if timeout_ms < 100 {
+            return Err(TimingError(format!("{name} must be at least 100")));
+        }
+        if timeout_ms.saturating_add(CLAIMING_MS + MARKING_MS) >= self.lease_seconds * 1_000 {
+            return Err(TimingError(format!(
+                "{name} ({timeout_ms} ms) with {CLAIMING_MS} ms to claim and {MARKING_MS} ms to mark the outcome must \
+                 be less than LEASE_SECONDS ({} s)",
+                self.lease_seconds
+            )));
+        }
+        Ok(())
     }
 }
 
@@ -191,36 +185,41 @@ mod tests {
     use super::*;
 
     fn named(timing: Timing, imitated: bool) -> Option<String> {
-        timing.checked(imitated).err().map(|error| error.to_string())
+        let appends = timing.checked_for_appends(imitated).err();
+        appends.or(timing.checked_for_messages().err()).map(|error| error.to_string())
     }
 
     #[test]
     fn the_defaults_and_the_small_timings_of_a_rehearsal_are_accepted() {
         let built_in = Timing::default();
-        assert_eq!(built_in.checked(false), Ok(built_in));
+        assert_eq!(built_in.checked_for_appends(false), Ok(built_in));
         let small = Timing {
             append_timeout_ms: 1_500,
             send_timeout_ms: 1_500,
             lease_seconds: 12,
             settle_seconds: 10,
         };
-        assert_eq!(small.checked(true), Ok(small));
+        assert_eq!(small.checked_for_appends(true), Ok(small));
     }
 
     #[test]
     fn a_settle_time_within_googles_processing_time_is_for_a_fake_only() {
         for (settle_seconds, imitated, accepted) in
-            [(181, false, true), (180, false, false), (10, false, false), (10, true, true), (0, true, false)]
+            [(180, false, true), (179, false, false), (10, false, false), (10, true, true), (0, true, false)]
         {
             let timing = Timing { settle_seconds, ..Timing::default() };
-            assert_eq!(timing.checked(imitated).is_ok(), accepted, "{settle_seconds} s, imitated {imitated}");
+            assert_eq!(
+                timing.checked_for_appends(imitated).is_ok(),
+                accepted,
+                "{settle_seconds} s, imitated {imitated}"
+            );
         }
     }
 
     #[test]
     fn a_timing_whose_relations_do_not_hold_is_refused_by_name() {
         let built_in = Timing::default();
-        let too_long = LEASE_SECONDS * 1_000 - MARKING_MS;
+        let too_long = LEASE_SECONDS * 1_000 - MARKING_MS - CLAIMING_MS;
         for (timing, word) in [
             (Timing { append_timeout_ms: 99, ..built_in }, "APPEND_TIMEOUT_MS"),
             (Timing { append_timeout_ms: too_long, ..built_in }, "APPEND_TIMEOUT_MS"),
@@ -240,6 +239,6 @@ mod tests {
             lease_seconds: huge,
             settle_seconds: huge,
         };
-        assert!(timing.checked(true).is_err());
+        assert!(timing.checked_for_appends(true).is_err() && timing.checked_for_messages().is_err());
     }
 }

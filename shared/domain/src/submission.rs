@@ -56,6 +56,13 @@ impl Summary {
         Ok(Self(cleaned.to_owned()))
     }
 
+    /// What was cleaned and recorded by whichever release took it: this one's cleaning does not change it any more, and
+    /// does not make an old record unreadable. None when it is empty.
+    #[must_use]
+    pub fn recorded(text: &str) -> Option<Self> {
+        (!text.is_empty()).then(|| Self(text.to_owned()))
+    }
+
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -107,6 +114,12 @@ impl Contact {
         let line = line.trim();
         // After the cut: what was visible may have stood behind it.
         if line.chars().all(is_invisible) { Self("-".into()) } else { Self(line.to_owned()) }
+    }
+
+    /// As [`Summary::recorded`].
+    #[must_use]
+    pub fn recorded(text: &str) -> Option<Self> {
+        (!text.is_empty()).then(|| Self(text.to_owned()))
     }
 
     #[must_use]

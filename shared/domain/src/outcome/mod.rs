@@ -6,7 +6,7 @@ mod google_error;
 pub mod sheets;
 pub mod telegram;
 
-use crate::status::Cause;
+use crate::cause::Cause;
 pub use sheets::{AppendOutcome, Appended, NotApplied};
 pub use telegram::{NotSent, SendOutcome};
 

@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use super::Exchange;
 use super::google_error::GoogleError;
+use crate::cause::Cause;
 use crate::row::HEADER;
-use crate::status::Cause;
 
 /// Nothing was applied, for sure. The next step differs.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::Exchange;
-use crate::status::Cause;
+use crate::cause::Cause;
 use crate::submission::ChatId;
 
 /// Nothing was sent, for sure. The next step differs.

@@ -9,6 +9,7 @@ pub mod acknowledgement;
 pub mod history;
 pub mod write;
 
+pub use crate::cause::Cause;
 use crate::limits::{CONFLICTS_MAX, RETRY_PAUSE_SECONDS, RETRY_PAUSE_SECONDS_MAX};
 use crate::moment::Moment;
 use crate::submission::{Fingerprint, Submission};
@@ -20,24 +21,6 @@ pub use write::{Evidence, Finding, Write, WriteEvent, WriteOrder, WriteReview, W
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(transparent)]
 pub struct AttemptToken(pub String);
-
-/// Why a state is what it is, in one word for machines and people. Never a secret, never a customer's word.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(transparent)]
-pub struct Cause(pub String);
-
-impl Cause {
-    #[must_use]
-    pub fn new(word: impl Into<String>) -> Self {
-        Self(word.into())
-    }
-}
-
-impl std::fmt::Display for Cause {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
 
 /// One claim: which attempt, when, and until when its worker may act.
 #[derive(Debug, Clone, PartialEq, Eq)]
