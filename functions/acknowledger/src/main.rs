@@ -24,7 +24,7 @@ async fn main() -> Result<(), lambda_runtime::Error> {
 }
 
 async fn build(environment: Environment, meter: Arc<EmbeddedMeter>) -> Result<impl Function, ConfigError> {
-    let sdk = aws::from_environment(aws::Patience::default()).await?;
+    let sdk = aws::for_function(&environment, aws::Patience::default())?;
     let used = ["BOT_TOKEN", "CATALOG"];
     let environment = parameters::resolve(environment, &used, &aws_sdk_ssm::Client::new(&sdk)).await?;
     let timing = environment.acknowledger_timing()?;

@@ -24,7 +24,7 @@ async fn main() -> Result<(), lambda_runtime::Error> {
 }
 
 async fn build(environment: &Environment, meter: Arc<EmbeddedMeter>) -> Result<impl Function, ConfigError> {
-    let sdk = aws::from_environment(aws::Patience::default()).await?;
+    let sdk = aws::for_function(environment, aws::Patience::default())?;
     let sqs = aws_sdk_sqs::Client::new(&sdk);
     let table = environment.submissions_table()?;
     Ok(Sweeper {

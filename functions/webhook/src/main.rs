@@ -30,7 +30,7 @@ async fn build(
     Handler<impl Submissions, impl Conversations, impl Doorbell, SystemClock, Arc<EmbeddedMeter>>,
     ConfigError,
 > {
-    let sdk = aws::from_environment(aws::Patience::default()).await?;
+    let sdk = aws::for_function(&environment, aws::Patience::default())?;
     let used = ["WEBHOOK_SECRET", "WEBHOOK_SECRET_PREVIOUS", "CATALOG"];
     let environment = parameters::resolve(environment, &used, &aws_sdk_ssm::Client::new(&sdk)).await?;
     let dynamodb = aws_sdk_dynamodb::Client::new(&sdk);

@@ -25,7 +25,7 @@ async fn main() -> Result<(), lambda_runtime::Error> {
 }
 
 async fn build(environment: Environment, meter: Arc<EmbeddedMeter>) -> Result<impl Function, ConfigError> {
-    let sdk = aws::from_environment(aws::Patience::default()).await?;
+    let sdk = aws::for_function(&environment, aws::Patience::default())?;
     let environment =
         parameters::resolve(environment, &["GOOGLE_CREDENTIALS"], &aws_sdk_ssm::Client::new(&sdk)).await?;
     let timing = environment.writer_timing()?;

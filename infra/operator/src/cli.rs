@@ -68,7 +68,7 @@ pub async fn run(cli: Cli, environment: &Environment) -> Result<String, Stopped>
 
 async fn submissions(table: String, retention_days: u64) -> Result<DynamoSubmissions, Stopped> {
     let usage = |error: ConfigError| Stopped::Usage(error.to_string());
-    let sdk = aws::from_environment(aws::Patience::default()).await.map_err(usage)?;
+    let sdk = aws::for_person(aws::Patience::default()).await.map_err(usage)?;
     aws::check_credentials(&sdk).await.map_err(usage)?;
     Ok(DynamoSubmissions::new(aws_sdk_dynamodb::Client::new(&sdk), table, retention_days))
 }

@@ -5,16 +5,21 @@
 
 use std::time::Duration;
 
-use aws_config::{BehaviorVersion, SdkConfig};
-use aws_sdk_dynamodb::config::ProvideCredentials as _;
+use aws_credential_types::Credentials;
+use aws_credential_types::provider::{ProvideCredentials as _, SharedCredentialsProvider};
+use aws_sdk_dynamodb::config::{BehaviorVersion, Region, SharedHttpClient};
+use aws_smithy_async::rt::sleep::{SharedAsyncSleep, TokioSleep};
+use aws_smithy_async::time::SystemTimeSource;
 use aws_smithy_http_client::{Builder, tls};
 use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 use aws_smithy_types::error::metadata::ProvideErrorMetadata;
 use aws_smithy_types::retry::RetryConfig;
 use aws_smithy_types::timeout::TimeoutConfig;
+use aws_types::SdkConfig;
+use aws_types::service_config::{LoadServiceConfig, ServiceConfigKey};
 use docket_domain::status::Cause;
 
-use crate::config::ConfigError;
+use crate::config::{ConfigError, Environment};
 
 /// How patient the SDK is.
 #[derive(Debug, Clone, Copy)]
@@ -31,17 +36,60 @@ impl Default for Patience {
     }
 }
 
-/// Reads region, credentials and endpoint from the environment (`AWS_REGION`, `AWS_ENDPOINT_URL`, …), as the SDK does.
+/// The SDK of a function: region, credentials and endpoints as Lambda's environment gives them. Lambda starts a new
+/// process before its credentials expire.
+///
+/// It knows none of the other places where a person's machine may keep credentials: they would be a tenth of what is
+/// deployed.
+///
+/// # Errors
+/// No region or no credentials: every call would fail later, looking like a network that is down.
+pub fn for_function(environment: &Environment, patience: Patience) -> Result<SdkConfig, ConfigError> {
+    let credentials = Credentials::new(
+        environment.required("AWS_ACCESS_KEY_ID")?,
+        environment.required("AWS_SECRET_ACCESS_KEY")?,
+        environment.optional("AWS_SESSION_TOKEN")?,
+        None,
+        "environment",
+    );
+    let mut sdk = SdkConfig::builder()
+        .behavior_version(BehaviorVersion::latest())
+        .region(Region::new(environment.required("AWS_REGION")?))
+        .credentials_provider(SharedCredentialsProvider::new(credentials))
+        .service_config(Endpoints(environment.clone()))
+        .http_client(https())
+        .sleep_impl(SharedAsyncSleep::new(TokioSleep::new()))
+        .time_source(SystemTimeSource::new())
+        .retry_config(retries(patience))
+        .timeout_config(timeouts(patience));
+    sdk.set_endpoint_url(environment.optional("AWS_ENDPOINT_URL")?);
+    Ok(sdk.build())
+}
+
+/// `AWS_ENDPOINT_URL_DYNAMODB` and the like, which go before `AWS_ENDPOINT_URL`.
+#[derive(Clone)]
+struct Endpoints(Environment);
+
+impl std::fmt::Debug for Endpoints {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Endpoints")
+    }
+}
+
+impl LoadServiceConfig for Endpoints {
+    fn load_config(&self, key: ServiceConfigKey<'_>) -> Option<String> {
+        let service = key.service_id().to_uppercase().replace(' ', "_");
+        self.0.optional(&format!("{}_{service}", key.env())).ok().flatten()
+    }
+}
+
+/// The SDK of a command that a person runs: region, credentials and endpoint from wherever the SDK finds them.
 ///
 /// # Errors
 /// No region: every call would fail later, looking like a network that is down.
-pub async fn from_environment(patience: Patience) -> Result<SdkConfig, ConfigError> {
+pub async fn for_person(patience: Patience) -> Result<SdkConfig, ConfigError> {
     let sdk = aws_config::defaults(BehaviorVersion::latest())
-        .http_client(
-            Builder::new()
-                .tls_provider(tls::Provider::Rustls(tls::rustls_provider::CryptoMode::Ring))
-                .build_https(),
-        )
+        .http_client(https())
         .retry_config(retries(patience))
         .timeout_config(timeouts(patience))
         .load()
@@ -51,6 +99,10 @@ pub async fn from_environment(patience: Patience) -> Result<SdkConfig, ConfigErr
         Some(_) => Err(ConfigError::of("AWS_REGION", "is empty")),
         None => Err(ConfigError::of("AWS_REGION", "is missing")),
     }
+}
+
+fn https() -> SharedHttpClient {
+    Builder::new().tls_provider(tls::Provider::Rustls(tls::rustls_provider::CryptoMode::Ring)).build_https()
 }
 
 /// Makes sure that there are credentials: for a command that a person runs. Lambda gives a function its own.
