@@ -164,8 +164,10 @@ impl<S: Submissions, V: Conversations, D: Doorbell, C: Clock, M: Meter> Webhook<
         let reference = &record.submission.reference;
         self.meter.record(Metric::Replayed, 1.0);
         tracing::info!(%reference, step = "confirm", outcome = "replay", "a submission was confirmed again");
-        // The first Confirm may have died between storing and ringing.
-        if matches!(record.due(), Some((DueStep::Append, _))) {
+        // The press that stored it may have died between storing and ringing, and is delivered again. A second tap is
+        // another press: the first one rings, or is delivered again, or the sweeper rings.
+        let ours = record.submission.was_confirmed_by(&press.callback_id);
+        if ours && matches!(record.due(), Some((DueStep::Append, _))) {
             self.ring(reference).await?;
         }
         Ok(intake::already_recorded(&self.catalog, press, reference))

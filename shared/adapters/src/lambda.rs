@@ -3,10 +3,12 @@
 //! A function is the same thing under Lambda's runtime and in a test: an event and a deadline in, an answer out.
 
 use std::future::Future;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use docket_domain::moment::Moment;
 use docket_domain::ports::Clock;
+use futures::FutureExt as _;
 use lambda_runtime::{LambdaEvent, service_fn};
 use serde_json::Value;
 
@@ -40,7 +42,10 @@ pub async fn serve<F: Function, C: Clock>(
     let (function, meter, clock) = (&function, &*meter, &clock);
     lambda_runtime::run(service_fn(move |event: LambdaEvent<Value>| async move {
         let deadline = Moment::from_millis(i64::try_from(event.context.deadline).unwrap_or(i64::MAX));
-        let answer = function.handle(event.payload, deadline).await;
+        // The runtime would report a panic's message, which may hold what it stumbled over.
+        // Boxed: the types of a whole function's steps, one in the other, are deeper than the compiler follows.
+        let handled = AssertUnwindSafe(function.handle(event.payload, deadline).boxed()).catch_unwind().await;
+        let answer = handled.unwrap_or(Err(InvocationFailed("the function panicked")));
         meter.flush(clock.now());
         answer.map_err(lambda_runtime::Error::from)
     }))

@@ -52,6 +52,17 @@ where
 pub fn start(level: Level) {
     // A second start in one process keeps the first.
     drop(tracing::subscriber::set_global_default(json_logs(level, std::io::stdout)));
+    log_panics();
+}
+
+/// Makes a panic a line of the log: where it happened, and its message only where that is a literal of the program. A
+/// message that was put together may hold what it stumbled over; that of a text cut amiss holds the text.
+pub fn log_panics() {
+    std::panic::set_hook(Box::new(|panic| {
+        let place = panic.location().map(ToString::to_string).unwrap_or_default();
+        let literal = panic.payload().downcast_ref::<&'static str>().copied().unwrap_or("(not shown)");
+        tracing::error!(step = "panic", outcome = "panicked", place, literal, "a panic");
+    }));
 }
 
 /// Collects the metrics of one invocation and writes them as one line of CloudWatch's embedded metric format.

@@ -212,8 +212,18 @@ pub struct Submission {
     /// Whole seconds: the sheet shows it, and a lookup compares it.
     pub confirmed_at: Moment,
     pub fingerprint: Fingerprint,
-    /// Where it came from: `telegram/BOT_ID/CHAT_ID/MESSAGE_ID`.
+    /// Where it came from: `telegram/BOT_ID/CHAT_ID/MESSAGE_ID/CALLBACK_ID`, the last being the press that confirmed it.
     pub origin: String,
+}
+
+impl Submission {
+    /// Whether this very press confirmed it. A press delivered again has the same id, a second tap another one.
+    #[must_use]
+    pub fn was_confirmed_by(&self, callback_id: &str) -> bool {
+        let place = self.origin.strip_suffix(callback_id).and_then(|rest| rest.strip_suffix('/'));
+        // Before there was a fifth part, the fourth was the message's.
+        place.is_some_and(|place| place.split('/').count() == 4)
+    }
 }
 
 #[cfg(test)]

@@ -94,6 +94,52 @@ impl World {
         broken.extend(items.iter().filter_map(|item| index_disagrees(item, &records)));
         broken.extend(self.foreign_attributes());
         broken.extend(self.queue_bodies());
+        broken.extend(self.methods_not_taken());
+        broken.extend(self.ill_formed_methods());
+        broken
+    }
+
+    /// Whatever the webhook lets Telegram do must be possible: nobody hears of it when it is not.
+    fn methods_not_taken(&self) -> Vec<String> {
+        // A text that is in place already is in place; a chat that is gone is its customer's affair.
+        let harmless = [
+            "message is not modified",
+            "Forbidden",
+            "chat not found",
+            "not enough rights",
+            "supergroup chat",
+        ];
+        let refusals = self.telegram.silent_refusals().into_iter();
+        refusals
+            .filter(|refusal| !harmless.iter().any(|words| refusal.contains(words)))
+            .map(|refusal| format!("Telegram refused what the webhook answered: {refusal}"))
+            .collect()
+    }
+
+    /// A customer's words are never markup, no preview hides them, and every button can be pressed.
+    fn ill_formed_methods(&self) -> Vec<String> {
+        let answered = self.webhook_answers.iter().filter(|answer| !answer.body.is_empty()).map(|answer| {
+            let method = answer.json();
+            (method["method"].as_str().unwrap_or_default().to_owned(), method)
+        });
+        let called = self.telegram.calls().into_iter().map(|call| (call.method, call.parameters));
+        let mut broken = Vec::new();
+        for (method, parameters) in answered.chain(called) {
+            let of_text = matches!(method.as_str(), "sendMessage" | "editMessageText");
+            if parameters.get("parse_mode").is_some() {
+                broken.push(format!("markup in {parameters}"));
+            }
+            if of_text && parameters["link_preview_options"]["is_disabled"] != true {
+                broken.push(format!("a preview in {parameters}"));
+            }
+            let rows = parameters["reply_markup"]["inline_keyboard"].as_array().cloned().unwrap_or_default();
+            for button in rows.iter().filter_map(Value::as_array).flatten() {
+                let bytes = button["callback_data"].as_str().map_or(0, str::len);
+                if !(1..=64).contains(&bytes) {
+                    broken.push(format!("a button of {bytes} bytes: {button}"));
+                }
+            }
+        }
         broken
     }
 
@@ -113,7 +159,8 @@ impl World {
                 | Fault::ApplyThenHang
                 | Fault::CrashAfter
                 | Fault::Throttle
-                | Fault::TransactionConflict => false,
+                | Fault::TransactionConflict
+                | Fault::TakeHalf => false,
             };
             if !kept_away {
                 continue;

@@ -5,6 +5,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use aws_sdk_dynamodb::types::AttributeValue;
 use docket_adapters::dynamodb::DynamoSubmissions;
 use docket_adapters::lambda::Function;
 use docket_domain::limits::{FUNCTION_TIMEOUT_SECONDS, RECEIVES_MAX, VISIBILITY_SECONDS};
@@ -42,6 +43,8 @@ pub struct World {
     pub queues: Queues,
     pub write_source: EventSource,
     pub acknowledge_source: EventSource,
+    /// Every answer of the webhook, in order.
+    pub webhook_answers: Vec<WebhookAnswer>,
     workshop: Workshop,
     webhook: WebhookFunction,
     writer: WriterFunction,
@@ -118,6 +121,7 @@ impl World {
             writer: workshop.writer(),
             acknowledger: workshop.acknowledger(),
             sweeper: workshop.sweeper(),
+            webhook_answers: Vec::new(),
             store: DynamoSubmissions::new(table, tables.submissions.clone(), settings.retention_days),
             clock,
             wire,
@@ -210,11 +214,41 @@ impl World {
         if answer.is_none() {
             self.webhook = self.workshop.webhook();
         }
-        answer.map(|answer| WebhookAnswer {
+        self.answered(answer)
+    }
+
+    /// Delivers an update once more, as Telegram does when it did not hear our answer, and carries out what is answered.
+    ///
+    /// # Panics
+    /// When the webhook died over it.
+    pub async fn deliver_again(&mut self, update: &Value) -> WebhookAnswer {
+        let answer = self.deliver(update).await.expect("the webhook answers");
+        self.telegram.take_webhook_answer(&answer.body);
+        answer
+    }
+
+    /// Delivers updates at the same time and carries out what each of them is answered.
+    ///
+    /// # Panics
+    /// When a webhook died.
+    pub async fn say_at_once(&mut self, updates: &[Value]) -> Vec<WebhookAnswer> {
+        let answers = self.deliver_at_once(updates).await;
+        let answers: Vec<WebhookAnswer> =
+            answers.into_iter().map(|answer| answer.expect("the webhook answers")).collect();
+        for answer in &answers {
+            self.telegram.take_webhook_answer(&answer.body);
+        }
+        answers
+    }
+
+    fn answered(&mut self, answer: Option<Value>) -> Option<WebhookAnswer> {
+        let answer = answer.map(|answer| WebhookAnswer {
             status: answer["statusCode"].as_u64().and_then(|status| u16::try_from(status).ok()).unwrap_or(0),
             retry_after_seconds: None,
             body: answer["body"].as_str().unwrap_or_default().as_bytes().to_vec(),
-        })
+        });
+        self.webhook_answers.extend(answer.clone());
+        answer
     }
 
     /// Delivers updates at the same time, each to a webhook of its own, as Lambda would.
@@ -226,16 +260,7 @@ impl World {
             invoke(&self.wire, "webhook", webhook, event, deadline)
         }))
         .await;
-        answers
-            .into_iter()
-            .map(|answer| {
-                answer.map(|answer| WebhookAnswer {
-                    status: answer["statusCode"].as_u64().and_then(|s| u16::try_from(s).ok()).unwrap_or(0),
-                    retry_after_seconds: None,
-                    body: answer["body"].as_str().unwrap_or_default().as_bytes().to_vec(),
-                })
-            })
-            .collect()
+        answers.into_iter().map(|answer| self.answered(answer)).collect()
     }
 
     /// Delivers an update as Telegram does, again and again until a 2xx, and carries out what the answer says.
@@ -429,6 +454,44 @@ impl World {
     /// Every item of the submissions table.
     pub async fn items(&self) -> Vec<Item> {
         self.engines.all_items(&self.tables.submissions).await
+    }
+
+    /// A chat's conversation as it is stored, past the wire.
+    ///
+    /// # Panics
+    /// When the table cannot be read.
+    pub async fn conversation(&self, chat_id: i64) -> Option<Item> {
+        let read = self
+            .engines
+            .dynamodb_client()
+            .get_item()
+            .table_name(&self.tables.conversations)
+            .key("chat_id", AttributeValue::N(chat_id.to_string()))
+            .consistent_read(true)
+            .send();
+        read.await.expect("the table is there").item
+    }
+
+    /// Puts any item in place of a chat's conversation, past the wire: another release's, or a damaged one.
+    ///
+    /// # Panics
+    /// When DynamoDB refuses the item.
+    pub async fn put_conversation(&self, item: Item) {
+        let put = self
+            .engines
+            .dynamodb_client()
+            .put_item()
+            .table_name(&self.tables.conversations)
+            .set_item(Some(item))
+            .send();
+        put.await.expect("the item is stored");
+    }
+
+    /// How many rings the webhook sent off, whatever became of them.
+    #[must_use]
+    pub fn rings_of_the_webhook(&self) -> usize {
+        let calls = self.wire.calls_of("webhook", Side::Sqs);
+        calls.iter().filter(|call| call.operation == "SendMessage").count()
     }
 
     /// The store, past the wire: for a test that does what an operator will do.

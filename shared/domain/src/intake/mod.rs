@@ -390,7 +390,7 @@ impl Desk<'_> {
     ) -> Decision {
         match verb {
             CardVerb::Confirm => {
-                let submission = self.submission(press.chat_id, card, &from.contact);
+                let submission = self.submission(press, card, &from.contact);
                 let mut next = self.conversation.clone();
                 next.draft = None;
                 next.confirmed.insert(
@@ -411,7 +411,8 @@ impl Desk<'_> {
         }
     }
 
-    fn submission(&self, chat_id: ChatId, card: &Card, contact: &Contact) -> Submission {
+    fn submission(&self, press: &Press, card: &Card, contact: &Contact) -> Submission {
+        let (chat_id, callback_id) = (press.chat_id, &press.callback_id);
         Submission {
             reference: self.reference(chat_id, card),
             request_type: card.request_type.clone(),
@@ -420,7 +421,7 @@ impl Desk<'_> {
             contact: contact.clone(),
             confirmed_at: self.now.whole_second(),
             fingerprint: fingerprint(chat_id, card),
-            origin: format!("telegram/{}/{chat_id}/{}", self.bot.id, card.message_id),
+            origin: format!("telegram/{}/{chat_id}/{}/{callback_id}", self.bot.id, card.message_id),
         }
     }
 

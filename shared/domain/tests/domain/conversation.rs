@@ -63,7 +63,12 @@ fn from_start_to_confirm() {
     assert_eq!((submission.request_type.as_str(), submission.chat_id), ("A quote", CHAT));
     assert_eq!(submission.contact.as_str(), "Ann (@ann)");
     assert_eq!(submission.confirmed_at.to_string(), "2026-03-01T09:15:00Z");
-    assert_eq!(submission.origin, "telegram/99/7100000001/12");
+    assert_eq!(submission.origin, "telegram/99/7100000001/12/4503599627370495");
+    for (press, confirmed_it) in
+        [("4503599627370495", true), ("503599627370495", false), ("12", false), ("", false)]
+    {
+        assert_eq!(submission.was_confirmed_by(press), confirmed_it, "{press}");
+    }
     assert_eq!(chat.draft(), None);
 }
 

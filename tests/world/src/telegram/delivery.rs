@@ -25,6 +25,20 @@ pub struct WebhookAnswer {
     pub body: Vec<u8>,
 }
 
+impl WebhookAnswer {
+    /// The method that the body names; null when it names none.
+    #[must_use]
+    pub fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or_default()
+    }
+
+    /// What a customer reads of it; empty when nothing is said.
+    #[must_use]
+    pub fn words(&self) -> String {
+        self.json()["text"].as_str().unwrap_or_default().to_owned()
+    }
+}
+
 /// What became of one update.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delivery {

@@ -108,7 +108,23 @@ impl Door {
             }
             Fault::Throttle => refusals::throttled(self.side, number),
             Fault::TransactionConflict => refusals::transaction_conflict(&call),
+            Fault::TakeHalf => self.take_half(call).await,
         }
+    }
+}
+
+impl Door {
+    async fn take_half(&self, call: Call) -> Answer {
+        let mut batch = call.json();
+        let Some(entries) = batch["Entries"].as_array().cloned() else {
+            return self.behind.answer(call.request).await;
+        };
+        let at = |parity: usize| {
+            entries.iter().enumerate().filter(move |(place, _)| place % 2 == parity).map(|(_, entry)| entry)
+        };
+        batch["Entries"] = at(0).cloned().collect();
+        let request = Request { body: batch.to_string().into_bytes(), ..call.request };
+        refusals::with_failed_entries(self.behind.answer(request).await, at(1))
     }
 }
 

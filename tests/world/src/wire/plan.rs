@@ -30,10 +30,13 @@ pub enum Fault {
     Throttle,
     /// Not applied; DynamoDB's refusal for an item that another transaction holds. Never hits another side.
     TransactionConflict,
+    /// Of a batch every second entry is applied, and a 200 names the others as failed. Only a batch sent to SQS can meet
+    /// it; anything else passes.
+    TakeHalf,
 }
 
 impl Fault {
-    /// All of them, for tests that sweep.
+    /// Those that can meet any call to their side, for tests that sweep.
     pub const ALL: [Self; 10] = [
         Self::FailBefore,
         Self::Answer500Before,
@@ -57,14 +60,27 @@ impl Fault {
             | Self::Hang
             | Self::CrashBefore
             | Self::Throttle
-            | Self::TransactionConflict => false,
+            | Self::TransactionConflict
+            | Self::TakeHalf => false,
         }
     }
 
     /// Whether this can happen with that side at all.
     #[must_use]
     pub fn can_hit(self, side: Side) -> bool {
-        self != Self::TransactionConflict || side == Side::DynamoDb
+        match self {
+            Self::TransactionConflict => side == Side::DynamoDb,
+            Self::TakeHalf => side == Side::Sqs,
+            Self::FailBefore
+            | Self::Answer500Before
+            | Self::LoseAnswer
+            | Self::Answer500After
+            | Self::Hang
+            | Self::ApplyThenHang
+            | Self::CrashBefore
+            | Self::CrashAfter
+            | Self::Throttle => true,
+        }
     }
 }
 

@@ -96,6 +96,15 @@ pub(super) fn transaction_conflict(call: &Call) -> Answer {
     )
 }
 
+/// SQS's 200 for a batch of which it did not take these entries.
+pub(super) fn with_failed_entries<'a>(answer: Answer, failed: impl Iterator<Item = &'a Value>) -> Answer {
+    let Answer::Reply { status, headers, body } = answer else { return answer };
+    let mut told: Value = serde_json::from_slice(&body).unwrap_or_default();
+    let entry = |entry: &Value| json!({"Id": entry["Id"], "Code": "InternalError", "Message": "We encountered an internal error.", "SenderFault": false});
+    told["Failed"] = failed.map(entry).collect();
+    Answer::Reply { status, headers, body: told.to_string().into_bytes() }
+}
+
 fn aws(status: u16, name: &str, message: &str) -> Answer {
     aws_json(status, &json!({ "__type": name, "message": message }))
 }
