@@ -49,6 +49,11 @@ impl<S: Submissions, H: Sheet, D: Doorbell, C: Clock, M: Meter> Writer<S, H, D, 
         if pending.is_empty() {
             return confirmed;
         }
+        // Asked before the sheet is: looking whether it is fit takes time too.
+        if !self.time_for_an_append(deadline) {
+            tracing::warn!(step = "append", outcome = "no_time", "left to the next sweep");
+            return confirmed;
+        }
         let mut onward = match self.fit().await {
             Ok(()) => Onward::Yes,
             Err(Unfit::Sheet(reason)) => Onward::PutOff(reason),

@@ -29,8 +29,10 @@ pub const CONVERSATION_SECONDS: u64 = 30 * 24 * 3_600;
 pub const ROWS_PER_APPEND_MAX: usize = 200;
 /// Bytes of rows in one append at most; Google recommends about 2 MB a request.
 pub const BYTES_PER_APPEND_MAX: usize = 1_500_000;
-/// References looked up by one read at most: all that one lost answer may have left uncertain.
+/// References looked up by one look at most: as many as one append whose answer was lost leaves behind.
 pub const REFERENCES_PER_LOOKUP_MAX: usize = ROWS_PER_APPEND_MAX;
+/// How long a header that was seen counts as seen: people change a sheet while a process lives.
+pub const HEADER_TRUSTED_SECONDS: u64 = 60;
 /// Records due that one sweep rings for at most, for each step.
 pub const RINGS_PER_SWEEP_MAX: usize = 500;
 /// Conditional updates in flight at once in one invocation.

@@ -110,6 +110,8 @@ pub struct Settings {
     pub catalog: Catalog,
     pub retention_days: u64,
     pub secrets: Vec<String>,
+    /// Where the writer looks for Sheets, if not at its gate.
+    pub sheets_endpoint: Option<String>,
 }
 
 impl Default for Settings {
@@ -128,6 +130,7 @@ impl Default for Settings {
             catalog: Catalog::default(),
             retention_days: 365,
             secrets: vec![WEBHOOK_SECRET.into()],
+            sheets_endpoint: None,
         }
     }
 }
@@ -216,8 +219,20 @@ impl Workshop {
         if self.cut_off.contains(&(worker.to_owned(), side)) {
             return NOBODY.into();
         }
+        self.gate(worker, side).url()
+    }
+
+    /// See [`Gate::refuse`].
+    ///
+    /// # Panics
+    /// When that worker has no business with that side.
+    pub async fn refuse_connections(&self, worker: &str, side: Side, refuse: bool) {
+        self.gate(worker, side).refuse(refuse).await;
+    }
+
+    fn gate(&self, worker: &str, side: Side) -> &Gate {
         let gate = self.gates.iter().find(|(name, of, _)| name == worker && *of == side);
-        gate.unwrap_or_else(|| panic!("{worker} has no gate to {side:?}")).2.url().to_owned()
+        &gate.unwrap_or_else(|| panic!("{worker} has no gate to {side:?}")).2
     }
 
     pub fn google_credentials(&self) -> &str {
@@ -291,7 +306,11 @@ impl Workshop {
     pub fn writer(&self) -> WriterFunction {
         let timing = self.settings.timing;
         let settings = SheetSettings {
-            endpoint: self.url("writer", Side::Sheets),
+            endpoint: self
+                .settings
+                .sheets_endpoint
+                .clone()
+                .unwrap_or_else(|| self.url("writer", Side::Sheets)),
             spreadsheet_id: SPREADSHEET_ID.into(),
             tab: self.settings.tab.clone(),
             credentials: GoogleCredentials::parse(&self.google_credentials)

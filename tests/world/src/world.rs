@@ -6,14 +6,18 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use docket_adapters::dynamodb::DynamoSubmissions;
+use docket_adapters::dynamodb::{DynamoConversations, DynamoSubmissions};
 use docket_adapters::lambda::Function;
+use docket_adapters::sqs::SqsDoorbell;
+use docket_domain::intake::{Conversation, Stored};
 use docket_domain::limits::{FUNCTION_TIMEOUT_SECONDS, RECEIVES_MAX, VISIBILITY_SECONDS};
 use docket_domain::moment::Moment;
-use docket_domain::ports::{Clock, Submissions};
+use docket_domain::ports::{Applied, Clock, Confirmed, Conversations, Doorbell, Submissions};
 use docket_domain::reference::Reference;
 use docket_domain::row::HEADER;
-use docket_domain::status::Record;
+use docket_domain::status::{By, Record, WriteEvent, WriteOrder};
+use docket_domain::submission::{ChatId, Contact, Fingerprint, Submission, Summary};
+use futures::{StreamExt as _, stream};
 use serde_json::{Value, json};
 
 use crate::clock::TurnedClock;
@@ -24,8 +28,8 @@ use crate::telegram::{Customer, FakeTelegram, WebhookAnswer};
 use crate::wire::{Side, Wire};
 use crate::witness::{Testimony, Witnessed, references_in};
 use crate::workers::{
-    AcknowledgerFunction, BOT_TOKEN, Recorder, SPREADSHEET_ID, Settings, SweeperFunction, WEBHOOK_SECRET,
-    WebhookFunction, Workshop, WriterFunction,
+    AcknowledgerFunction, BOT_ID, BOT_TOKEN, Recorder, SPREADSHEET_ID, Settings, SweeperFunction,
+    WEBHOOK_SECRET, WebhookFunction, Workshop, WriterFunction,
 };
 
 /// When every world begins: 2026-03-01T09:15:00Z.
@@ -52,7 +56,15 @@ pub struct World {
     sweeper: SweeperFunction,
     /// Looks at the table past the wire.
     store: DynamoSubmissions,
+    /// Stores and rings past the wire.
+    conversations: DynamoConversations,
+    doorbell: SqsDoorbell,
+    /// Enquiries recorded without a conversation so far.
+    recorded: i64,
 }
+
+/// The chat of the first enquiry that [`World::record_enquiries`] records; the next ones follow.
+pub const FIRST_CHAT: i64 = 8_000_000_001;
 
 impl World {
     /// A world with its own engines.
@@ -122,6 +134,13 @@ impl World {
             acknowledger: workshop.acknowledger(),
             sweeper: workshop.sweeper(),
             webhook_answers: Vec::new(),
+            conversations: DynamoConversations::new(
+                table.clone(),
+                tables.conversations.clone(),
+                tables.submissions.clone(),
+            ),
+            doorbell: SqsDoorbell::write_queue(engines.sqs_client(), queues.write.clone()),
+            recorded: 0,
             store: DynamoSubmissions::new(table, tables.submissions.clone(), settings.retention_days),
             clock,
             wire,
@@ -298,6 +317,67 @@ impl World {
         reference.parse().expect("a reference")
     }
 
+    /// Enquiries with these words, confirmed at this very moment, each in a chat of its own: stored and rung for as the
+    /// webhook does it, past the wire. For scenarios that begin after Confirm.
+    ///
+    /// # Panics
+    /// When they cannot be stored.
+    pub async fn record_words(&mut self, words: &[&str]) -> Vec<Reference> {
+        let now = self.now();
+        let first = self.recorded;
+        self.recorded += i64::try_from(words.len()).expect("a number of enquiries");
+        let conversations = &self.conversations;
+        let references: Vec<Reference> = stream::iter((first..).zip(words))
+            .map(|(number, words)| async move {
+                let submission = submission(number, words, now);
+                let conversation = Conversation::default();
+                let stored = conversations.confirm(&Stored::Absent, &conversation, &submission, now).await;
+                assert_eq!(stored, Ok(Confirmed::Stored), "a new enquiry is stored");
+                submission.reference
+            })
+            .buffered(16)
+            .collect()
+            .await;
+        self.ring(&references).await;
+        references
+    }
+
+    /// So many enquiries, as [`World::record_words`].
+    pub async fn record_enquiries(&mut self, count: usize) -> Vec<Reference> {
+        let words: Vec<String> = (1..=count).map(|number| format!("Enquiry {number}.")).collect();
+        self.record_words(&words.iter().map(String::as_str).collect::<Vec<_>>()).await
+    }
+
+    /// Rings the write queue, past the wire.
+    ///
+    /// # Panics
+    /// When the queue is not there.
+    pub async fn ring(&self, references: &[Reference]) {
+        self.doorbell.ring(references).await.expect("the write queue is there");
+    }
+
+    // ---- The operator's side ---------------------------------------------------------------------------------------
+
+    /// Applies an operator's order to a write in review.
+    ///
+    /// # Panics
+    /// When the record does not allow it.
+    pub async fn order(&self, reference: &Reference, order: WriteOrder) -> Record {
+        self.apply(reference, &WriteEvent::Ordered(order)).await
+    }
+
+    /// Applies what happened to a write, as the operator's command does it.
+    ///
+    /// # Panics
+    /// When the record does not allow it, or somebody else was faster.
+    pub async fn apply(&self, reference: &Reference, event: &WriteEvent) -> Record {
+        let (seen, now) = (self.record(reference).await, self.now());
+        let next = seen.write_after(event, now, &By::Operator("ann@example.org".into()));
+        let next = next.unwrap_or_else(|error| panic!("{reference}: {error}"));
+        assert_eq!(self.store.apply(&seen, &next, now).await, Ok(Applied::Ours));
+        next
+    }
+
     // ---- Lambda's side ---------------------------------------------------------------------------------------------
 
     /// Lets the writer take one batch from its queue.
@@ -336,6 +416,15 @@ impl World {
             self.acknowledger = self.workshop.acknowledger();
         }
         polled
+    }
+
+    /// Hands an event to the writer process that is there, to be done by `deadline`.
+    pub async fn invoke_writer(&mut self, event: Value, deadline: Moment) -> Option<Value> {
+        let answer = invoke(&self.wire, "writer", &self.writer, event, deadline).await;
+        if answer.is_none() {
+            self.writer = self.workshop.writer();
+        }
+        answer
     }
 
     /// Hands an event to a new writer process, beside the one that is there.
@@ -424,7 +513,9 @@ impl World {
         visible.into_iter().flatten().chain(due).min()
     }
 
-    fn deadline(&self) -> Moment {
+    /// When an invocation that starts now is killed.
+    #[must_use]
+    pub fn deadline(&self) -> Moment {
         self.now().plus_seconds(FUNCTION_TIMEOUT_SECONDS)
     }
 
@@ -500,6 +591,18 @@ impl World {
         &self.store
     }
 
+    /// From now on `worker` finds nobody at that side's address: TCP refuses. Or finds somebody again.
+    pub async fn refuse_connections(&self, worker: &str, side: Side, refuse: bool) {
+        self.workshop.refuse_connections(worker, side, refuse).await;
+    }
+
+    /// Messages that both queues gave up.
+    pub async fn dead_letters(&mut self) -> Vec<String> {
+        let mut letters = self.write_source.dead_letters().await;
+        letters.extend(self.acknowledge_source.dead_letters().await);
+        letters
+    }
+
     /// The rows below the header, as strings where they are strings.
     #[must_use]
     pub fn rows(&self) -> Vec<Vec<Value>> {
@@ -551,6 +654,57 @@ async fn invoke<F: Function>(
         () = crashed => None,
         answer = function.handle(event, deadline) => answer.ok(),
     }
+}
+
+/// The `number`th enquiry of a world that has had no conversation.
+fn submission(number: i64, words: &str, now: Moment) -> Submission {
+    let (chat_id, message_id) = (ChatId(FIRST_CHAT + number), 10 + number);
+    let summary = Summary::clean(words).expect("words that a customer can confirm");
+    let request_type = "A quote".to_owned();
+    Submission {
+        reference: Reference::derive(BOT_ID, chat_id.0, message_id),
+        fingerprint: Fingerprint::of(&request_type, &summary, chat_id),
+        request_type,
+        summary,
+        chat_id,
+        contact: Contact::of_user(&format!("Customer {number}"), None, None),
+        confirmed_at: now.whole_second(),
+        origin: format!("telegram/{BOT_ID}/{chat_id}/{message_id}"),
+    }
+}
+
+/// An SQS event of the write queue with these bodies, the messages called `message-0`, `message-1` and so on.
+#[must_use]
+pub fn write_event_of(bodies: &[String]) -> Value {
+    let record = |(number, body): (usize, &String)| {
+        json!({
+            "messageId": format!("message-{number}"),
+            "receiptHandle": "receipt",
+            "body": body,
+            "attributes": {
+                "ApproximateReceiveCount": "1",
+                "SentTimestamp": "1772356500000",
+                "SenderId": "000000000000",
+                "ApproximateFirstReceiveTimestamp": "1772356500000",
+                "SequenceNumber": format!("{number}"),
+                "MessageGroupId": "sheet",
+                "MessageDeduplicationId": format!("deduplication-{number}"),
+            },
+            "messageAttributes": {},
+            "md5OfBody": "00000000000000000000000000000000",
+            "eventSource": "aws:sqs",
+            "eventSourceARN": "arn:aws:sqs:us-east-1:000000000000:write.fifo",
+            "awsRegion": "us-east-1",
+        })
+    };
+    json!({"Records": bodies.iter().enumerate().map(record).collect::<Vec<Value>>()})
+}
+
+/// An SQS event of the write queue that rings for these references.
+#[must_use]
+pub fn write_event(references: &[Reference]) -> Value {
+    let body = |reference: &Reference| json!({"v": 1, "reference": reference}).to_string();
+    write_event_of(&references.iter().map(body).collect::<Vec<String>>())
 }
 
 /// An HTTP API event, payload 2.0, as API Gateway makes it.

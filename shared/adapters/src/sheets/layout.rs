@@ -1,11 +1,14 @@
 //! The header: whether the tab is laid out as ours, and whether that is still known.
 //!
 //! Nothing is appended to a tab whose first row is not our header, and no column is ever made. The header is read before
-//! a process appends for the first time, and again once Google refused something or put rows elsewhere: people rename
-//! tabs and move columns while a process lives.
+//! a process appends for the first time, again once Google refused something or put rows elsewhere, and again when it was
+//! seen a while ago: people rename tabs and move columns while a process lives, and an append into swapped columns is
+//! answered like any other.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicI64, Ordering};
 
+use docket_domain::limits::HEADER_TRUSTED_SECONDS;
+use docket_domain::moment::Moment;
 use docket_domain::outcome::NotApplied;
 use docket_domain::outcome::sheets::header_is_ours;
 use docket_domain::ports::Clock;
@@ -23,26 +26,38 @@ pub(super) const HEADER_CELLS: &str = "A1:F1";
 /// What this process knows of the header.
 #[derive(Debug, Default)]
 pub(super) struct Layout {
-    seen: AtomicBool,
+    /// Milliseconds since the epoch; 0 when the header is not known to be ours.
+    trusted_until_ms: AtomicI64,
 }
 
 impl Layout {
     /// The header must be read again before the next append.
     pub(super) fn doubt(&self) {
-        self.seen.store(false, Ordering::Release);
+        self.trusted_until_ms.store(0, Ordering::Release);
+    }
+
+    /// The header was read at `now` or later, and is ours.
+    fn trust(&self, now: Moment) {
+        let until = now.plus_seconds(HEADER_TRUSTED_SECONDS);
+        self.trusted_until_ms.store(until.millis(), Ordering::Release);
+    }
+
+    fn is_trusted(&self, now: Moment) -> bool {
+        now.millis() < self.trusted_until_ms.load(Ordering::Acquire)
     }
 }
 
 impl<C: Clock> GoogleSheet<C> {
     pub(super) async fn ready_by(&self, deadline: Deadline) -> Result<(), NotApplied> {
-        if self.layout.seen.load(Ordering::Acquire) {
+        let now = self.clock.now();
+        if self.layout.is_trusted(now) {
             // A bad key must show before records are claimed, also when the header is known.
-            return self.tokens.get(&self.http, deadline).await.map(|_| ());
+            return self.tokens.get(&self.http, now, deadline).await.map(|_| ());
         }
         let blocks = self.read(&[HEADER_CELLS.to_owned()], Major::Rows, deadline).await?;
         let header = blocks.first().ok_or_else(|| unusable("unreadable_answer"))?;
         check_header(header, self.address.tab())?;
-        self.layout.seen.store(true, Ordering::Release);
+        self.layout.trust(now);
         Ok(())
     }
 }

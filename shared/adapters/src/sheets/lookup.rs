@@ -5,6 +5,7 @@
 //! header, a clipped range, a row that moved between the two reads) is "unreadable", which is not "absent".
 
 use std::collections::HashMap;
+use std::ops::RangeInclusive;
 
 use docket_domain::outcome::NotApplied;
 use docket_domain::outcome::sheets::quoted;
@@ -55,16 +56,16 @@ impl<C: Clock> GoogleSheet<C> {
 
     /// Rows that carry one of the references, where only one does: of several it is enough to know how many.
     async fn read_single_hits(&self, places: &Places<'_>, deadline: Deadline) -> Contents {
-        let mut singles: Vec<u32> = places
-            .values()
-            .filter_map(|rows| if let [only] = rows[..] { Some(only) } else { None })
-            .collect();
-        singles.sort_unstable();
+        let singles =
+            places.values().filter_map(|rows| if let [only] = rows[..] { Some(only) } else { None });
         let mut contents = Contents::new();
-        for batch in singles.chunks(self.address.rows_per_request()) {
-            match self.read_rows(batch, deadline).await {
-                Ok(blocks) => contents.extend(batch.iter().zip(blocks).map(|(row, cells)| (*row, Ok(cells)))),
-                Err(reason) => contents.extend(batch.iter().map(|row| (*row, Err(reason.cause())))),
+        for runs in runs(singles.collect()).chunks(self.address.ranges_per_request()) {
+            match self.read_runs(runs, deadline).await {
+                Ok(rows) => contents.extend(rows.into_iter().map(|(row, cells)| (row, Ok(cells)))),
+                Err(reason) => {
+                    let rows = runs.iter().cloned().flatten();
+                    contents.extend(rows.map(|row| (row, Err(reason.cause()))));
+                }
             }
         }
         contents
@@ -72,24 +73,42 @@ impl<C: Clock> GoogleSheet<C> {
 
     /// The cells of each row, A to F. The header comes along: a column moved since the first read would make every row
     /// look different.
-    async fn read_rows(&self, rows: &[u32], deadline: Deadline) -> Result<Vec<Vec<Value>>, NotApplied> {
+    async fn read_runs(
+        &self,
+        runs: &[RangeInclusive<u32>],
+        deadline: Deadline,
+    ) -> Result<Vec<(u32, Vec<Value>)>, NotApplied> {
         let cells: Vec<String> = std::iter::once(HEADER_CELLS.to_owned())
-            .chain(rows.iter().map(|row| format!("A{row}:F{row}")))
+            .chain(runs.iter().map(|run| format!("A{}:F{}", run.start(), run.end())))
             .collect();
         let mut blocks = self.read(&cells, Major::Rows, deadline).await?.into_iter();
         let header = blocks.next().ok_or_else(|| unusable("unreadable_answer"))?;
         check_header(&header, self.address.tab())?;
-        blocks
-            .zip(rows)
-            .map(|(block, row)| {
-                if block.begins_at(self.address.tab(), "A", *row) && block.lists.len() <= 1 {
-                    Ok(block.lists.into_iter().next().unwrap_or_default())
-                } else {
-                    Err(unusable("unreadable_answer"))
-                }
-            })
-            .collect()
+        let mut rows = Vec::new();
+        for (block, run) in blocks.zip(runs) {
+            let fits = block.lists.len() <= run.clone().count();
+            if !block.begins_at(self.address.tab(), "A", *run.start()) || !fits {
+                return Err(unusable("unreadable_answer"));
+            }
+            // Blank rows at the end are left out of an answer.
+            let lists = block.lists.into_iter().chain(std::iter::repeat_with(Vec::new));
+            rows.extend(run.clone().zip(lists));
+        }
+        Ok(rows)
     }
+}
+
+/// Neighbours together: the rows of one append are one range, so one request reads them all.
+fn runs(mut rows: Vec<u32>) -> Vec<RangeInclusive<u32>> {
+    rows.sort_unstable();
+    let mut runs: Vec<RangeInclusive<u32>> = Vec::new();
+    for row in rows {
+        match runs.last_mut() {
+            Some(run) if *run.end() + 1 == row => *run = *run.start()..=row,
+            Some(_) | None => runs.push(row..=row),
+        }
+    }
+    runs
 }
 
 /// None unless the block is column A of our tab from row 1 on. Its first cell is the header that was just seen: an empty
@@ -143,6 +162,12 @@ mod tests {
 
     use super::super::read::tests::block;
     use super::*;
+
+    #[test]
+    fn neighbours_are_read_as_one_range() {
+        assert_eq!(runs(vec![9, 3, 2, 4, 7]), [2..=4, 7..=7, 9..=9]);
+        assert!(runs(Vec::new()).is_empty());
+    }
 
     #[test]
     fn a_column_counts_only_when_it_is_ours_from_its_first_cell_on() {

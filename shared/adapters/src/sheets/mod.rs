@@ -41,10 +41,11 @@ pub struct SheetSettings {
     pub read_timeout_ms: u64,
 }
 
-/// The sheet. One value serves one process; it remembers its token and whether it has seen the header.
+/// The sheet. One value serves one process; it remembers its token and when it has seen the header.
 pub struct GoogleSheet<C> {
     http: Http,
-    tokens: Tokens<C>,
+    clock: C,
+    tokens: Tokens,
     address: Address,
     layout: Layout,
     append_timeout_ms: u64,
@@ -58,13 +59,14 @@ impl<C> fmt::Debug for GoogleSheet<C> {
 }
 
 impl<C: Clock> GoogleSheet<C> {
-    /// Connects to nothing yet. The clock tells how long a token may be used.
+    /// Connects to nothing yet. The clock tells how long a token may be used, and a header that was seen be trusted.
     pub fn new(settings: SheetSettings, clock: C) -> Result<Self, HttpUnavailable> {
         let SheetSettings { endpoint, spreadsheet_id, tab, credentials, append_timeout_ms, read_timeout_ms } =
             settings;
         Ok(Self {
             http: Http::new(append_timeout_ms.min(read_timeout_ms))?,
-            tokens: Tokens::new(credentials, clock),
+            clock,
+            tokens: Tokens::new(credentials),
             address: Address::new(&endpoint, &spreadsheet_id, &tab),
             layout: Layout::default(),
             append_timeout_ms,
@@ -82,7 +84,7 @@ impl<C: Clock> GoogleSheet<C> {
     ) -> Result<Exchange, NotApplied> {
         let mut repeated = false;
         loop {
-            let token = self.tokens.get(&self.http, deadline).await?;
+            let token = self.tokens.get(&self.http, self.clock.now(), deadline).await?;
             if deadline.left() < least {
                 return Err(NotApplied::TryAgain(Cause::new("no_time_left")));
             }

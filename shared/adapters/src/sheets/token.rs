@@ -5,7 +5,6 @@
 
 use docket_domain::moment::Moment;
 use docket_domain::outcome::{Exchange, NotApplied};
-use docket_domain::ports::Clock;
 use docket_domain::status::Cause;
 use serde::Deserialize;
 use serde_json::Value;
@@ -23,9 +22,8 @@ const LIFE_SECONDS_MAX: u64 = 3_600;
 const GRANT_TYPE: &str = "urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer";
 
 /// The tokens of one process.
-pub(super) struct Tokens<C> {
+pub(super) struct Tokens {
     credentials: Credentials,
-    clock: C,
     kept: Mutex<Option<Kept>>,
 }
 
@@ -41,26 +39,31 @@ struct Granted {
     life_seconds: Option<u64>,
 }
 
-impl<C: Clock> Tokens<C> {
-    pub(super) fn new(credentials: Credentials, clock: C) -> Self {
-        Self { credentials, clock, kept: Mutex::new(None) }
+impl Tokens {
+    pub(super) fn new(credentials: Credentials) -> Self {
+        Self { credentials, kept: Mutex::new(None) }
     }
 
     /// The kept token, or a fresh one. Whoever comes meanwhile waits for that one instead of asking too.
-    pub(super) async fn get(&self, http: &Http, deadline: Deadline) -> Result<Secret, NotApplied> {
+    ///
+    /// `now` is when it was asked for: counted from then, a fresh token cannot be older than it is thought to be.
+    pub(super) async fn get(
+        &self,
+        http: &Http,
+        now: Moment,
+        deadline: Deadline,
+    ) -> Result<Secret, NotApplied> {
         let mut kept = self.kept.lock().await;
-        if let Some(kept) = kept.as_ref().filter(|kept| self.clock.now() < kept.until) {
+        if let Some(kept) = kept.as_ref().filter(|kept| now < kept.until) {
             return Ok(kept.token.clone());
         }
         *kept = None;
-        // Counted from before the request: the token cannot be older than that.
-        let asked_at = self.clock.now();
-        let granted = self.fetch(http, asked_at, deadline).await?;
+        let granted = self.fetch(http, now, deadline).await?;
         *kept = granted
             .life_seconds
             .map(|life| life.min(LIFE_SECONDS_MAX).saturating_sub(SPARE_SECONDS))
             .filter(|usable| *usable > 0)
-            .map(|usable| Kept { token: granted.token.clone(), until: asked_at.plus_seconds(usable) });
+            .map(|usable| Kept { token: granted.token.clone(), until: now.plus_seconds(usable) });
         Ok(granted.token)
     }
 

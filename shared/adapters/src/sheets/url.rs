@@ -6,9 +6,9 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 /// All but what RFC 3986 leaves unreserved.
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
-/// Rows read by one request at most.
-const ROWS_PER_REQUEST_MAX: usize = 50;
-/// Bytes of row ranges in one URL at most: servers take 8 kB and more.
+/// Ranges read by one request at most.
+const RANGES_PER_REQUEST_MAX: usize = 50;
+/// Bytes of ranges in one URL at most: servers take 8 kB and more.
 const RANGES_BYTES_MAX: usize = 6_000;
 
 /// Which way the answer's lists run.
@@ -60,10 +60,10 @@ impl Address {
         )
     }
 
-    /// How many rows one request may name without its URL growing too long.
-    pub(super) fn rows_per_request(&self) -> usize {
+    /// How many ranges one request may name without its URL growing too long.
+    pub(super) fn ranges_per_request(&self) -> usize {
         let bytes_each = format!("&ranges={}", self.encoded("A9999999:F9999999")).len();
-        (RANGES_BYTES_MAX / bytes_each).clamp(1, ROWS_PER_REQUEST_MAX)
+        (RANGES_BYTES_MAX / bytes_each).clamp(1, RANGES_PER_REQUEST_MAX)
     }
 
     fn encoded(&self, cells: &str) -> String {
@@ -149,11 +149,11 @@ mod tests {
     fn no_url_grows_too_long() {
         for tab in ["Intake", &"🌞".repeat(100), &"'".repeat(100)] {
             let address = address(tab);
-            let rows = address.rows_per_request();
-            assert!((1..=ROWS_PER_REQUEST_MAX).contains(&rows));
+            let rows = address.ranges_per_request();
+            assert!((1..=RANGES_PER_REQUEST_MAX).contains(&rows));
             let cells: Vec<String> = (0..rows).map(|_| "A9999999:F9999999".to_owned()).collect();
             assert!(address.batch_get(&cells, Major::Rows).len() < RANGES_BYTES_MAX + 200, "{tab}");
         }
-        assert_eq!(address("Intake").rows_per_request(), 50);
+        assert_eq!(address("Intake").ranges_per_request(), 50);
     }
 }

@@ -17,3 +17,6 @@ mod store_item;
 mod intake_edges;
 mod webhook_door;
 mod intake_faults;
+mod write_side;
+mod append_answers;
+mod lookups;

@@ -273,7 +273,13 @@ async fn reviews_are_listed_oldest_first_and_a_record_with_two_twice() {
     let page = docket(&environment(&world), &["reviews"]);
     assert_eq!((page.status, page.stdout.lines().count()), (0, 5));
     let in_world = docket::page::reviews(&docket::reviews(world.store()).await.unwrap(), world.now());
-    insta::assert_snapshot!(plain(&in_world), @"");
+    insta::assert_snapshot!(plain(&in_world), @r"
+    reference          reason                 age  what is known
+    DK-X950-2ENM-HNDZ  no_matching_row      3 min  appended perhaps, and not seen after the settle time
+    DK-B9RB-N1R5-A185  no_matching_row      2 min  appended perhaps, and not seen after the settle time
+    DK-9ZBH-5C4N-1N9Q  ack_uncertain        1 min  the message was perhaps sent
+    DK-9ZBH-5C4N-1N9Q  conflict               0 s  another content arrived under this reference; the first was kept
+    ");
     world.check_rules().await;
 }
 

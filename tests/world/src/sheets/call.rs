@@ -7,9 +7,6 @@ use super::cell::{Input, Render};
 use super::refusal::Refusal;
 use crate::exchange::Request;
 
-/// Characters Google takes in one cell, counted in UTF-16 units.
-const CELL_CHARACTERS: usize = 50_000;
-
 /// `values.append`, decoded.
 #[derive(Debug, Clone)]
 pub(super) struct Append {
@@ -66,13 +63,15 @@ pub(super) fn rows_in(request: &Request) -> usize {
     body.and_then(|body| body.get("values")?.as_array().map(Vec::len)).unwrap_or(0)
 }
 
-/// The call and the spreadsheet it is for.
-pub(super) fn parse(request: &Request) -> Result<(String, Call), Refusal> {
+/// The call and the spreadsheet it is for. No cell may be longer than `cell_characters`, counted in UTF-16 units.
+pub(super) fn parse(request: &Request, cell_characters: usize) -> Result<(String, Call), Refusal> {
     let route = route(request).ok_or_else(|| Refusal::html(404, "Not Found"))?;
     let query = parse_pairs(&request.query)?;
     let spreadsheet_id = decode(route.spreadsheet_id)?;
     let call = match route.kind {
-        Kind::Append => Call::Append(parse_append(decode(route.range)?, &query, &request.body)?),
+        Kind::Append => {
+            Call::Append(parse_append(decode(route.range)?, &query, &request.body, cell_characters)?)
+        }
         Kind::Read => Call::Read(parse_read(vec![decode(route.range)?], &query, false)?),
         Kind::BatchRead => Call::BatchRead(parse_read(all(&query, "ranges"), &query, true)?),
         Kind::Tabs => {
@@ -171,7 +170,12 @@ fn parse_dimension(name: Option<&str>) -> Result<bool, Refusal> {
     }
 }
 
-fn parse_append(range: String, query: &Pairs, body: &[u8]) -> Result<Append, Refusal> {
+fn parse_append(
+    range: String,
+    query: &Pairs,
+    body: &[u8],
+    cell_characters: usize,
+) -> Result<Append, Refusal> {
     known_only(query, &["valueInputOption", "insertDataOption"])?;
     let input = match one(query, "valueInputOption") {
         Some("RAW") => Input::Raw,
@@ -199,12 +203,12 @@ fn parse_append(range: String, query: &Pairs, body: &[u8]) -> Result<Append, Ref
     if body.get("range").is_some_and(|named| *named != range) {
         return Err(Refusal::invalid("The range of the body differs from the range of the path."));
     }
-    let rows = parse_cells(body.get("values"))?;
+    let rows = parse_cells(body.get("values"), cell_characters)?;
     let columns_first = parse_dimension(body.get("majorDimension").and_then(Value::as_str))?;
     Ok(Append { range, input, insert_rows, rows: if columns_first { transposed(&rows) } else { rows } })
 }
 
-fn parse_cells(values: Option<&Value>) -> Result<Vec<Vec<Value>>, Refusal> {
+fn parse_cells(values: Option<&Value>, cell_characters: usize) -> Result<Vec<Vec<Value>>, Refusal> {
     let Some(values) = values else { return Ok(Vec::new()) };
     let lines =
         values.as_array().ok_or_else(|| Refusal::invalid("Invalid value at 'data.values' (ListValue)"))?;
@@ -216,7 +220,7 @@ fn parse_cells(values: Option<&Value>) -> Result<Vec<Vec<Value>>, Refusal> {
         for (column, cell) in cells.iter().enumerate() {
             let kind = match cell {
                 Value::Null | Value::Bool(_) | Value::Number(_) => continue,
-                Value::String(text) if text.encode_utf16().count() > CELL_CHARACTERS => {
+                Value::String(text) if text.encode_utf16().count() > cell_characters => {
                     return Err(Refusal::too_many_characters());
                 }
                 Value::String(_) => continue,

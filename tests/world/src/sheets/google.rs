@@ -67,6 +67,7 @@ impl SharedGoogle {
                 spreadsheet_id: spreadsheet_id.to_owned(),
                 tabs: Vec::new(),
                 cell_limit: 10_000_000,
+                cell_characters: 50_000,
             },
             issuer: Issuer::new(),
             plans: Plans::default(),
@@ -176,7 +177,7 @@ impl Google {
         let now_ms = self.clock.now_ms();
         self.issuer.admit(request, now_ms)?;
         self.quota.take(kind, now_ms).map_err(Refusal::quota_exhausted)?;
-        let (spreadsheet_id, call) = call::parse(request)?;
+        let (spreadsheet_id, call) = call::parse(request, self.workbook.cell_characters)?;
         if spreadsheet_id == self.workbook.spreadsheet_id { Ok(call) } else { Err(Refusal::not_found()) }
     }
 

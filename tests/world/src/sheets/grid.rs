@@ -122,6 +122,8 @@ pub(super) struct Workbook {
     pub(super) tabs: Vec<Tab>,
     /// Cells over all tabs, empty ones too.
     pub(super) cell_limit: usize,
+    /// The longest cell that an append may bring, in UTF-16 units.
+    pub(super) cell_characters: usize,
 }
 
 impl Workbook {

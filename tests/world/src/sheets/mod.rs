@@ -148,6 +148,11 @@ impl FakeSheets {
         self.with(|google| google.plans.clear());
     }
 
+    /// Longer cells are refused, in Google's words; 50,000 UTF-16 units at first.
+    pub fn set_cell_characters(&self, units: usize) {
+        self.with(|google| google.workbook.cell_characters = units);
+    }
+
     /// Google's quota of one user: the 61st write, or read, within a minute gets 429.
     pub fn enforce_quota(&self, enforced: bool) {
         self.with(|google| google.quota.enforced = enforced);
@@ -195,6 +200,12 @@ impl FakeSheets {
     #[must_use]
     pub fn most_writes_in_any_minute(&self) -> usize {
         record::most_in_any_minute(&self.write_requests())
+    }
+
+    /// The most reads that arrived within any 60 seconds of the clock.
+    #[must_use]
+    pub fn most_reads_in_any_minute(&self) -> usize {
+        record::most_in_any_minute(&self.read_requests())
     }
 
     fn with<T>(&self, act: impl FnOnce(&mut Google) -> T) -> T {

@@ -13,7 +13,8 @@ use hyper::header::{CONNECTION, CONTENT_LENGTH, HeaderName, TRANSFER_ENCODING};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::{JoinHandle, JoinSet};
 
 use super::call::{Call, Side};
@@ -38,14 +39,29 @@ pub enum Backend {
 pub struct Gate {
     address: SocketAddr,
     accepting: JoinHandle<()>,
+    orders: mpsc::UnboundedSender<Refuse>,
 }
+
+/// Whether to refuse connections from now on, and whom to tell that it is so.
+type Refuse = (bool, oneshot::Sender<()>);
 
 impl Gate {
     pub(super) async fn open(wire: Wire, worker: String, side: Side, backend: Backend) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a loopback port is free");
         let address = listener.local_addr().expect("a bound listener has an address");
         let door = Arc::new(Door { wire, worker, side, behind: Behind::new(backend) });
-        Self { address, accepting: tokio::spawn(accept(listener, door)) }
+        let (orders, ordered) = mpsc::unbounded_channel();
+        Self { address, accepting: tokio::spawn(accept(listener, address, door, ordered)), orders }
+    }
+
+    /// From now on TCP refuses at this address, or takes connections again. A refused call never reaches the log.
+    ///
+    /// # Panics
+    /// When the gate is gone.
+    pub async fn refuse(&self, refuse: bool) {
+        let (done, told) = oneshot::channel();
+        self.orders.send((refuse, done)).expect("the gate is there");
+        told.await.expect("the gate is there");
     }
 
     /// `http://127.0.0.1:PORT`, without a slash at the end.
@@ -62,14 +78,56 @@ impl Drop for Gate {
     }
 }
 
-async fn accept(listener: TcpListener, door: Arc<Door>) {
+async fn accept(
+    listener: TcpListener,
+    address: SocketAddr,
+    door: Arc<Door>,
+    mut orders: mpsc::UnboundedReceiver<Refuse>,
+) {
     let mut connections = JoinSet::new();
+    let mut port = Port::Listening(listener);
     loop {
+        let accepted = async {
+            match &port {
+                Port::Listening(listener) => listener.accept().await,
+                Port::Held(_) => std::future::pending().await,
+            }
+        };
         tokio::select! {
-            accepted = listener.accept() => if let Ok((stream, _)) = accepted {
+            accepted = accepted => if let Ok((stream, _)) = accepted {
                 connections.spawn(socket::serve(stream, Arc::clone(&door)));
             },
             Some(_) = connections.join_next() => {}
+            Some((refuse, done)) = orders.recv() => {
+                port = port.turned(refuse, address);
+                // Nobody waits any more when the test is over.
+                let _ = done.send(());
+            }
+        }
+    }
+}
+
+/// The gate's port: bound in either case, so that nobody else is given it meanwhile.
+enum Port {
+    Listening(TcpListener),
+    /// Without a listener, TCP refuses.
+    Held(TcpSocket),
+}
+
+impl Port {
+    fn turned(self, refuse: bool, address: SocketAddr) -> Self {
+        match (self, refuse) {
+            (Self::Listening(listener), true) => {
+                drop(listener);
+                let socket = TcpSocket::new_v4().expect("a socket");
+                socket.set_reuseaddr(true).expect("an option that every socket has");
+                socket.bind(address).expect("the port was ours a moment ago");
+                Self::Held(socket)
+            }
+            (Self::Held(socket), false) => {
+                Self::Listening(socket.listen(1_024).expect("a bound socket listens"))
+            }
+            (port, _) => port,
         }
     }
 }
