@@ -20,3 +20,5 @@ mod intake_faults;
 mod write_side;
 mod append_answers;
 mod lookups;
+mod two_writers;
+mod burst;
