@@ -74,8 +74,8 @@ async fn no_secret_and_no_customers_words_leave_by_logs_queues_reasons_or_histor
         r#"{{"error":{{"code":400,"message":"Invalid values[0][3]: {WORDS}","status":"INVALID_ARGUMENT"}}}}"#
     );
     for behaviour in [
-        Behaviour::answers(400, &[], &echo),
-        Behaviour::answers(500, &[], &echo),
+        Behaviour::answers(400, Vec::new(), &echo),
+        Behaviour::answers(500, Vec::new(), &echo),
         Behaviour::fails(401, FailureBody::Json),
         Behaviour::writes_then_answers_html(),
         Behaviour::never_answers(),
