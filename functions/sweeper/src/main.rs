@@ -15,10 +15,11 @@ use sweeper::Sweeper;
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda_runtime::Error> {
     let environment = Environment::of_process();
+    lambda::complete_environment(&environment);
     telemetry::start(environment.log_level());
     let meter = Arc::new(EmbeddedMeter::new("sweeper"));
     match build(&environment, Arc::clone(&meter)).await {
-        Ok(sweeper) => lambda::serve(sweeper, meter, SystemClock).await,
+        Ok(sweeper) => lambda::serve(sweeper, meter, SystemClock, &environment).await,
         Err(error) => lambda::refuse_to_start(&error),
     }
 }

@@ -15,10 +15,11 @@ use webhook::{Handler, Webhook};
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda_runtime::Error> {
     let environment = Environment::of_process();
+    lambda::complete_environment(&environment);
     telemetry::start(environment.log_level());
     let meter = Arc::new(EmbeddedMeter::new("webhook"));
-    match build(environment, Arc::clone(&meter)).await {
-        Ok(handler) => lambda::serve(handler, meter, SystemClock).await,
+    match build(environment.clone(), Arc::clone(&meter)).await {
+        Ok(handler) => lambda::serve(handler, meter, SystemClock, &environment).await,
         Err(error) => lambda::refuse_to_start(&error),
     }
 }

@@ -16,10 +16,11 @@ use writer::Writer;
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda_runtime::Error> {
     let environment = Environment::of_process();
+    lambda::complete_environment(&environment);
     telemetry::start(environment.log_level());
     let meter = Arc::new(EmbeddedMeter::new("writer"));
-    match build(environment, Arc::clone(&meter)).await {
-        Ok(writer) => lambda::serve(writer, meter, SystemClock).await,
+    match build(environment.clone(), Arc::clone(&meter)).await {
+        Ok(writer) => lambda::serve(writer, meter, SystemClock, &environment).await,
         Err(error) => lambda::refuse_to_start(&error),
     }
 }

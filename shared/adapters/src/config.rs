@@ -287,6 +287,11 @@ impl Environment {
         .map_err(|error| ConfigError(error.to_string()))
     }
 
+    /// Where Lambda hands out events; the runtime's library reads it itself, and panics without it.
+    pub fn runtime_api(&self) -> Result<String, ConfigError> {
+        self.required("AWS_LAMBDA_RUNTIME_API")
+    }
+
     /// The level of our own log lines: Lambda's own setting for JSON logs.
     #[must_use]
     pub fn log_level(&self) -> tracing::Level {

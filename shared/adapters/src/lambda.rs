@@ -12,7 +12,7 @@ use futures::FutureExt as _;
 use lambda_runtime::{LambdaEvent, service_fn};
 use serde_json::Value;
 
-use crate::config::ConfigError;
+use crate::config::{ConfigError, Environment};
 use crate::telemetry::EmbeddedMeter;
 
 /// An invocation that failed as a whole; Lambda's caller tries again.
@@ -30,6 +30,30 @@ pub trait Function: Send + Sync {
     ) -> impl Future<Output = Result<Value, InvocationFailed>> + Send;
 }
 
+/// What Lambda always sets, and what stands for it elsewhere. The runtime's library panics without them and Docket needs
+/// none of them: the address of the Runtime API is enough to serve.
+const SET_BY_LAMBDA: [(&str, &str); 3] = [
+    ("AWS_LAMBDA_FUNCTION_NAME", "docket"),
+    ("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "128"),
+    ("AWS_LAMBDA_FUNCTION_VERSION", "$LATEST"),
+];
+
+/// Starts this executable over with what Lambda would have set, where it is not set: a process cannot safely set its own
+/// variables. Returns at once under Lambda. To be called first, before anything was begun.
+pub fn complete_environment(environment: &Environment) {
+    let missing: Vec<_> =
+        SET_BY_LAMBDA.into_iter().filter(|(name, _)| environment.required(name).is_err()).collect();
+    if missing.is_empty() {
+        return;
+    }
+    #[cfg(unix)]
+    if let Ok(path) = std::env::current_exe() {
+        use std::os::unix::process::CommandExt as _;
+        // It returns only if it could not; the runtime's library says then what is missing.
+        let _ = std::process::Command::new(path).args(std::env::args_os().skip(1)).envs(missing).exec();
+    }
+}
+
 /// Serves events from Lambda's runtime until the process ends; metrics are written after each.
 ///
 /// # Errors
@@ -38,7 +62,11 @@ pub async fn serve<F: Function, C: Clock>(
     function: F,
     meter: Arc<EmbeddedMeter>,
     clock: C,
+    environment: &Environment,
 ) -> Result<(), lambda_runtime::Error> {
+    if let Err(error) = environment.runtime_api() {
+        refuse_to_start(&error);
+    }
     let (function, meter, clock) = (&function, &*meter, &clock);
     lambda_runtime::run(service_fn(move |event: LambdaEvent<Value>| async move {
         let deadline = Moment::from_millis(i64::try_from(event.context.deadline).unwrap_or(i64::MAX));

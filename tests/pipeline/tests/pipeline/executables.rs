@@ -4,7 +4,10 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::OnceLock;
 
+use docket_world::World;
 use docket_world::engines::REGION;
+use docket_world::wire::Side;
+use docket_world::workers::{BOT_ID, BOT_TOKEN, SPREADSHEET_ID, WEBHOOK_SECRET};
 
 /// Settings by name. A later one replaces an earlier one of the same name.
 #[derive(Debug, Clone, Default)]
@@ -35,6 +38,9 @@ impl Environment {
             .with("AWS_ENDPOINT_URL", endpoint)
     }
 }
+
+/// The names of the functions' executables.
+pub(crate) const FUNCTIONS: [&str; 4] = ["webhook", "writer", "acknowledger", "sweeper"];
 
 /// The path of an executable of this workspace, built with the profile of this test.
 pub(crate) fn built(name: &str) -> PathBuf {
@@ -67,4 +73,32 @@ fn build() -> PathBuf {
     }
     assert!(cargo.status().unwrap().success(), "the executables cannot be built");
     folder
+}
+
+/// All that a function needs in order to work in this world, by CONTRACT's names.
+pub(crate) fn environment_of(function: &str, world: &World) -> Environment {
+    let dynamodb = world.url(function, Side::DynamoDb);
+    let environment = Environment::of_aws(&dynamodb)
+        .with("AWS_ENDPOINT_URL_SQS", world.url(function, Side::Sqs))
+        .with("SUBMISSIONS_TABLE", &world.tables.submissions);
+    match function {
+        "webhook" => environment
+            .with("CONVERSATIONS_TABLE", &world.tables.conversations)
+            .with("WRITE_QUEUE_URL", &world.queues.write)
+            .with("TELEGRAM_BOT", format!("OurBot:{BOT_ID}"))
+            .with("WEBHOOK_SECRET", WEBHOOK_SECRET),
+        "writer" => environment
+            .with("ACKNOWLEDGE_QUEUE_URL", &world.queues.acknowledge)
+            .with("GOOGLE_CREDENTIALS", world.google_credentials())
+            .with("SPREADSHEET_ID", SPREADSHEET_ID)
+            .with("SHEET_NAME", &world.settings().tab)
+            .with("SHEETS_ENDPOINT", world.url("writer", Side::Sheets)),
+        "acknowledger" => environment
+            .with("BOT_TOKEN", BOT_TOKEN)
+            .with("TELEGRAM_ENDPOINT", world.url("acknowledger", Side::Telegram)),
+        "sweeper" => environment
+            .with("WRITE_QUEUE_URL", &world.queues.write)
+            .with("ACKNOWLEDGE_QUEUE_URL", &world.queues.acknowledge),
+        other => panic!("{other} is no function"),
+    }
 }

@@ -22,3 +22,6 @@ mod append_answers;
 mod lookups;
 mod two_writers;
 mod burst;
+mod stage;
+mod binaries;
+mod settings;
