@@ -21,6 +21,7 @@ mod write_side;
 mod append_answers;
 mod lookups;
 mod two_writers;
+mod sheet_shapes;
 mod writer_crashes;
 mod burst;
 mod stage;

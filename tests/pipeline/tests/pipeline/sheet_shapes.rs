@@ -1,0 +1,96 @@
+//! Sheets as people have them: tabs of any name, rows of any shape, words that look like something else.
+
+use docket_world::sheets::Behaviour;
+use serde_json::{Value, json};
+
+use crate::write_side::{
+    all_are, append_calls, each_is_written_once, minutes_later, uncertain, world, world_with,
+};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tab_of_any_name_is_written_to_and_read_back_and_never_taken_for_a_cell() {
+    for tab in [
+        "CRM26",
+        "R1C1",
+        "RC",
+        "D001",
+        "Q1 Report",
+        "Adv/Ent1",
+        "50% #1?",
+        "a:append",
+        "Été 🌞",
+        "Jon's",
+        "a!b",
+    ] {
+        let mut world = world_with(|settings| settings.tab = tab.into()).await;
+        let mut references = uncertain(&mut world, 2, Behaviour::writes_then_hangs_up()).await;
+        references.extend(world.record_enquiries(2).await);
+        each_is_written_once(&mut world, &references).await;
+        for call in append_calls(&world) {
+            assert!(call.request.path.ends_with("%27%21A1:append"), "{tab}: {}", call.request.path);
+            assert!(call.request.query.contains("valueInputOption=RAW"), "{tab}");
+            assert!(call.request.query.contains("insertDataOption=INSERT_ROWS"), "{tab}");
+        }
+        world.check_rules().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_thousand_foreign_rows_of_odd_shapes_do_not_disturb_a_look() {
+    let mut world = world().await;
+    let shapes: [&[Value]; 8] = [
+        &[json!(7)],
+        &[json!(true), json!(false)],
+        &[json!(""), json!(""), json!("only the third")],
+        &[json!("DK-0000-0000-0000"), json!("x")],
+        &[
+            json!("note"),
+            json!(1.5),
+            json!("a"),
+            json!("b"),
+            json!("c"),
+            json!("d"),
+            json!("too long"),
+            json!("by two"),
+        ],
+        &[],
+        &[json!("dk-lower-case-text")],
+        &[json!("2026-03-01"), json!(45_000)],
+    ];
+    for number in 0..1_000 {
+        world.sheets.put_row("Intake", number + 2, shapes[number % shapes.len()]);
+    }
+    let references = uncertain(&mut world, 3, Behaviour::writes_then_hangs_up()).await;
+    minutes_later(&mut world, 1).await;
+    all_are(&world, &references, "confirmed read_back").await;
+    each_is_written_once(&mut world, &references).await;
+    world.check_rules().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn words_that_look_like_formulas_numbers_or_dates_are_six_strings_to_the_letter() {
+    let mut world = world().await;
+    let words = [
+        "=HYPERLINK(\"http://x.test\",\"y\")",
+        "=1+1",
+        "+49 30 0000",
+        "-5 apples",
+        "@all",
+        "'quoted'",
+        "007",
+        "1/2",
+        "2026-03-01",
+        "TRUE",
+        "1e5",
+        "12345678901234567890",
+        "٣٤",
+        "l1\nl2\tend \"q\"",
+    ];
+    let references = world.record_words(&words).await;
+    each_is_written_once(&mut world, &references).await;
+    for (row, words) in world.rows().iter().zip(words) {
+        assert!(row.len() == 6 && row.iter().all(Value::is_string), "{row:?}");
+        assert_eq!(row[3], words);
+    }
+    world.check_rules().await;
+}
