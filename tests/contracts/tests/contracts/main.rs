@@ -6,4 +6,6 @@ mod event_source;
 mod fake_sheets;
 mod fake_telegram;
 mod store;
+mod sheets_adapter;
+mod telegram_adapter;
 mod wire;
