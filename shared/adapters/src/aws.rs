@@ -52,9 +52,17 @@ pub fn for_function(environment: &Environment, patience: Patience) -> Result<Sdk
         None,
         "environment",
     );
+    // The SDK's own first and second place for it.
+    let region = match environment.optional("AWS_REGION")? {
+        Some(region) => region,
+        None => match environment.optional("AWS_DEFAULT_REGION")? {
+            Some(region) => region,
+            None => environment.required("AWS_REGION")?,
+        },
+    };
     let mut sdk = SdkConfig::builder()
         .behavior_version(BehaviorVersion::latest())
-        .region(Region::new(environment.required("AWS_REGION")?))
+        .region(Region::new(region))
         .credentials_provider(SharedCredentialsProvider::new(credentials))
         .service_config(Endpoints(environment.clone()))
         .http_client(https())

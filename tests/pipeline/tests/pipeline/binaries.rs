@@ -5,6 +5,7 @@
 use std::time::Duration;
 
 use docket_domain::moment::Moment;
+use docket_domain::reference::Reference;
 use docket_domain::status::{AckState, ReviewReason, WriteReview, WriteState};
 use docket_world::runtime_api::Invoked;
 use docket_world::sheets::{Behaviour, On};
@@ -232,63 +233,69 @@ async fn a_batch_of_good_and_bad_messages_is_answered_message_by_message() {
     }
 }
 
+/// An address behind TLS that does not answer: a closed port, or one at which the handshake begins and breaks.
+fn secure(url: &str, broken: bool) -> String {
+    if broken { url.replace("http://", "https://") } else { NOBODY.replace("http", "https") }
+}
+
+fn ring_for(reference: &Reference) -> Value {
+    json!({"Records": [{"messageId": "m-1", "body": json!({"v": 1, "reference": reference}).to_string()}]})
+}
+
 #[tokio::test(flavor = "multi_thread")]
-async fn an_endpoint_behind_tls_that_does_not_answer_is_a_clean_failure() {
-    // A port that is closed, and one at which the handshake begins and breaks.
+async fn google_and_telegram_behind_tls_that_breaks_cost_no_enquiry() {
     for broken in [false, true] {
         let mut stage = Stage::set(rehearsal).await;
-        let secure = |url: String| {
-            if broken { url.replace("http://", "https://") } else { NOBODY.replace("http", "https") }
-        };
         let reference = stage.world.record_by_hand(CHAT, WORDS).await;
-        let ring = json!({"Records": [{"messageId": "m-1", "body": json!({"v": 1, "reference": reference}).to_string()}]});
-
-        let token = secure(stage.world.url("writer", Side::Token));
-        let key = stage.world.google_credentials().replace(&stage.world.url("writer", Side::Token), &token);
-        let sheets = secure(stage.world.url("writer", Side::Sheets));
+        let token_url = stage.world.url("writer", Side::Token);
+        let key = stage.world.google_credentials().replace(&token_url, &secure(&token_url, broken));
         let environment = crate::executables::environment_of("writer", &stage.world)
             .with("GOOGLE_CREDENTIALS", key)
-            .with("SHEETS_ENDPOINT", sheets);
+            .with("SHEETS_ENDPOINT", secure(&stage.world.url("writer", Side::Sheets), broken));
         let mut writer = Process::start("writer", environment).await;
-        let answered = writer.invoke(&ring).await;
+        let answered = writer.invoke(&ring_for(&reference)).await;
         assert_eq!(answered, Invoked::Answered(json!({"batchItemFailures": []})));
         let state = stage.world.record(&reference).await.write.state;
         let WriteState::Pending { cause: Some(cause), .. } = &state else { panic!("{state:?}") };
         assert_eq!(cause.0, if broken { "token_tls" } else { "token_connect" });
         fails_cleanly(&mut writer);
 
-        // The same record, written by the one that finds its way.
-        stage.world.turn_seconds(0);
-        stage.settle(Duration::from_secs(40)).await;
+        // Another one, written by the writer that finds its way.
         let other = stage.world.record_by_hand(CHAT + 1, WORDS).await;
         stage.world.ring_for_the_write(std::slice::from_ref(&other)).await;
         stage.poll_writer().await;
-        let telegram = secure(stage.world.url("acknowledger", Side::Telegram));
+        let telegram = secure(&stage.world.url("acknowledger", Side::Telegram), broken);
         let environment = crate::executables::environment_of("acknowledger", &stage.world)
             .with("TELEGRAM_ENDPOINT", telegram);
         let mut acknowledger = Process::start("acknowledger", environment).await;
-        let ring = json!({"Records": [{"messageId": "m-1", "body": json!({"v": 1, "reference": other}).to_string()}]});
-        assert_eq!(acknowledger.invoke(&ring).await, Invoked::Answered(json!({"batchItemFailures": []})));
+        let answered = acknowledger.invoke(&ring_for(&other)).await;
+        assert_eq!(answered, Invoked::Answered(json!({"batchItemFailures": []})));
         let state = stage.world.record(&other).await.acknowledgement.unwrap().state;
         let AckState::Pending { cause: Some(cause), .. } = &state else { panic!("{state:?}") };
         assert_eq!(cause.0, if broken { "tls" } else { "connect" });
         fails_cleanly(&mut acknowledger);
+    }
+}
 
-        // AWS behind TLS, for each of the four.
-        for name in FUNCTIONS {
-            let aws = secure(stage.world.url(name, Side::DynamoDb));
-            let environment = crate::executables::environment_of(name, &stage.world)
+#[tokio::test(flavor = "multi_thread")]
+async fn aws_behind_tls_that_breaks_is_a_clean_failure_of_each_function() {
+    let stage = Stage::set(rehearsal).await;
+    let reference = stage.world.record_by_hand(CHAT, WORDS).await;
+    let places = [false, true].into_iter().flat_map(|broken| FUNCTIONS.map(|name| (broken, name)));
+    let runs = places.map(|(broken, name)| {
+        let (world, ring) = (&stage.world, ring_for(&reference));
+        async move {
+            let aws = secure(&world.url(name, Side::DynamoDb), broken);
+            let environment = crate::executables::environment_of(name, world)
                 .with("AWS_ENDPOINT_URL", &aws)
                 .with("AWS_ENDPOINT_URL_SQS", &aws);
             let mut process = Process::start(name, environment).await;
-            let update = stage.world.customer(CHAT, "Ann").text("/new").to_string();
+            let update = world.customer(CHAT, "Ann").text("/new").to_string();
             match name {
                 "webhook" => {
                     let answered = process.invoke(&http_event(update, Some(WEBHOOK_SECRET))).await;
-                    assert!(
-                        matches!(&answered, Invoked::Answered(a) if a["statusCode"] == 503),
-                        "{answered:?}"
-                    );
+                    let refused = matches!(&answered, Invoked::Answered(a) if a["statusCode"] == 503);
+                    assert!(refused, "{answered:?}");
                 }
                 "sweeper" => {
                     let failed = process.invoke(&json!({})).await;
@@ -301,7 +308,8 @@ async fn an_endpoint_behind_tls_that_does_not_answer_is_a_clean_failure() {
             }
             fails_cleanly(&mut process);
         }
-    }
+    });
+    futures::future::join_all(runs).await;
 }
 
 fn fails_cleanly(process: &mut Process) {

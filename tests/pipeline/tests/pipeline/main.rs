@@ -20,6 +20,7 @@ mod intake_faults;
 mod write_side;
 mod append_answers;
 mod lookups;
+mod write_edges;
 mod two_writers;
 mod sheet_shapes;
 mod writer_crashes;

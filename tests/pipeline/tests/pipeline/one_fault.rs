@@ -1,4 +1,5 @@
-//! Every placement of one fault, enumerated: at every call that the story makes, every fault that can hit it.
+//! Every placement of one fault, enumerated: at every call that the story makes, every fault that can hit it; and at every
+//! message, every way in which it can come twice, late or in another order.
 //!
 //! A crash between two steps is a crash after the call before or before the call after, so the placements at calls are all
 //! there are. After the fault everything must settle by itself or be in review, and every rule must hold.
@@ -6,8 +7,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use docket_domain::reference::Reference;
 use docket_domain::status::{AckState, Record, WriteState};
 use docket_world::engines::Engines;
+use docket_world::event_source::{Delivery, EventSource};
+use docket_world::sheets::{Behaviour, FailureBody, On};
 use docket_world::wire::{Call, Fault, Plan, Side};
 use docket_world::{Settings, World};
 use futures::StreamExt as _;
@@ -27,7 +31,8 @@ async fn one_fault_anywhere_over_two_submissions_of_one_chat_breaks_no_rule_and_
 async fn enumerate(submissions: usize) {
     let engines = Arc::new(Engines::start().await);
     let calls = calls_of_an_undisturbed_story(&engines, submissions).await;
-    let placements: Vec<Placement> = calls.iter().flat_map(placements_at).collect();
+    let at_calls = calls.iter().flat_map(placements_at).map(Placement::AtCall);
+    let placements = at_calls.chain(placements_of_messages(submissions));
     let ended: Vec<(Placement, Ending)> = futures::stream::iter(placements)
         .map(|placement| {
             let engines = Arc::clone(&engines);
@@ -47,9 +52,10 @@ async fn enumerate(submissions: usize) {
     }
     let hit = ended.iter().filter(|(_, ending)| ending.hit).count();
     println!(
-        "{submissions} submissions: {} calls, {} placements, {hit} of them hit",
+        "{submissions} submissions: {} calls, {} placements ({} of them of messages), {hit} of them hit",
         calls.len(),
-        ended.len()
+        ended.len(),
+        ended.iter().filter(|(placement, _)| !matches!(placement, Placement::AtCall(_))).count(),
     );
     for (words, count) in &endings {
         println!("  {count:>4}  {words}");
@@ -61,9 +67,89 @@ async fn enumerate(submissions: usize) {
     }
 }
 
+/// Where the one fault is.
+#[derive(Debug, Clone)]
+enum Placement {
+    AtCall(AtCall),
+    /// The append's answer is lost, and Google carries it out so many seconds later.
+    AppliedLate {
+        seconds: i64,
+        answered: Lost,
+    },
+    /// Telegram delivers the `nth` update once more, at once or when all is settled.
+    UpdateAgain {
+        nth: usize,
+        settled: bool,
+    },
+    /// Telegram delivers the `nth` update five times at the same moment.
+    UpdateAtOnce {
+        nth: usize,
+    },
+    /// SQS delivers so many messages of a queue once more after they were done.
+    MessagesAgain {
+        queue: QueueOf,
+        count: usize,
+    },
+    /// SQS delivers the first messages of a queue to two workers at once.
+    TwoWorkers {
+        queue: QueueOf,
+    },
+    /// The acknowledge queue is taken from its end.
+    Reordered,
+    /// Everything that was ever rung for is rung for again in reverse, when all is settled and 13 days later.
+    RungAgain {
+        days: i64,
+    },
+}
+
+#[derive(Debug, Clone, Copy)]
+enum QueueOf {
+    Writes,
+    Acknowledgements,
+}
+
+/// How an append's answer is missing.
+#[derive(Debug, Clone, Copy)]
+enum Lost {
+    HungUp,
+    Never,
+    ServerError,
+}
+
+fn placements_of_messages(submissions: usize) -> Vec<Placement> {
+    use Placement::{
+        AppliedLate, MessagesAgain, Reordered, RungAgain, TwoWorkers, UpdateAgain, UpdateAtOnce,
+    };
+    let mut placements = vec![RungAgain { days: 0 }, RungAgain { days: 13 }];
+    for answered in [Lost::HungUp, Lost::Never, Lost::ServerError] {
+        // Before the first look, between two, and as late as Google may work.
+        placements.extend([1, 59, 61, 100, 179].map(|seconds| AppliedLate { seconds, answered }));
+    }
+    for nth in 0..submissions * UPDATES_A_SUBMISSION {
+        placements.extend([
+            UpdateAgain { nth, settled: false },
+            UpdateAgain { nth, settled: true },
+            UpdateAtOnce { nth },
+        ]);
+    }
+    for queue in [QueueOf::Writes, QueueOf::Acknowledgements] {
+        // The webhook and the sweeper ring for each; the writer once for each.
+        let messages = match queue {
+            QueueOf::Writes => 2 * submissions,
+            QueueOf::Acknowledgements => submissions,
+        };
+        placements.extend((1..=messages).map(|count| MessagesAgain { queue, count }));
+        placements.push(TwoWorkers { queue });
+    }
+    if submissions > 1 {
+        placements.push(Reordered);
+    }
+    placements
+}
+
 /// A fault at one call of the undisturbed story, and at so many repetitions of it.
 #[derive(Debug, Clone)]
-struct Placement {
+struct AtCall {
     number: usize,
     /// For the message of a placement that fails.
     #[expect(dead_code, reason = "printed by Debug")]
@@ -72,7 +158,7 @@ struct Placement {
     times: usize,
 }
 
-fn placements_at(call: &Call) -> Vec<Placement> {
+fn placements_at(call: &Call) -> Vec<AtCall> {
     let waits = |fault: Fault| matches!(fault, Fault::Hang | Fault::ApplyThenHang);
     let outward = matches!(call.side, Side::Sheets | Side::Token | Side::Telegram);
     Fault::ALL
@@ -84,7 +170,7 @@ fn placements_at(call: &Call) -> Vec<Placement> {
             // Twice: the SDK's own second try is hit too. A worker crashes once.
             let crash = matches!(fault, Fault::CrashBefore | Fault::CrashAfter);
             let times: &[usize] = if outward || crash { &[1] } else { &[1, 2] };
-            times.iter().map(move |times| Placement {
+            times.iter().map(move |times| AtCall {
                 number: call.number,
                 call: format!("{} {:?} {}", call.worker, call.side, call.operation),
                 fault,
@@ -101,16 +187,33 @@ struct Ending {
 
 async fn calls_of_an_undisturbed_story(engines: &Arc<Engines>, submissions: usize) -> Vec<Call> {
     let mut world = World::with(Arc::clone(engines), settings()).await;
-    tell(&mut world, submissions).await;
+    tell(&mut world, submissions, None).await;
     world.check_rules().await;
     world.wire.calls()
 }
 
 async fn run(engines: Arc<Engines>, placement: Placement, submissions: usize) -> Ending {
     let mut world = World::with(engines, settings()).await;
-    world.wire.set_plan(Plan::at(placement.number, placement.fault).times(placement.times));
-    tell(&mut world, submissions).await;
-    let hit = !world.wire.faults_that_hit().is_empty();
+    match &placement {
+        Placement::AtCall(at) => world.wire.set_plan(Plan::at(at.number, at.fault).times(at.times)),
+        Placement::AppliedLate { seconds, answered } => {
+            let later_ms = seconds * 1_000;
+            let late = match answered {
+                Lost::HungUp => Behaviour::hangs_up_and_writes_later(later_ms),
+                Lost::Never => Behaviour::never_answers_and_writes_later(later_ms),
+                Lost::ServerError => Behaviour::fails_and_writes_later(503, FailureBody::Html, later_ms),
+            };
+            world.sheets.next(On::Appends, late);
+        }
+        Placement::MessagesAgain { queue, count } => source(&mut world, *queue).duplicate_next(*count),
+        Placement::Reordered => world.acknowledge_source.reverse_next(),
+        Placement::UpdateAgain { .. }
+        | Placement::UpdateAtOnce { .. }
+        | Placement::TwoWorkers { .. }
+        | Placement::RungAgain { .. } => {}
+    }
+    let happened = tell(&mut world, submissions, Some(&placement)).await;
+    let hit = happened || !world.wire.faults_that_hit().is_empty();
     world.wire.heal();
     world.settle().await;
     world.check_rules().await;
@@ -119,23 +222,132 @@ async fn run(engines: Arc<Engines>, placement: Placement, submissions: usize) ->
     for record in &records {
         assert!(record.finished() || !record.reviews().is_empty(), "not settled");
     }
+    if !matches!(placement, Placement::AtCall(_)) {
+        // Nothing of this kind leaves a doubt that evidence cannot settle.
+        assert!(records.iter().all(Record::finished), "{}", world.picture().await);
+        assert_eq!(world.rows().len(), submissions);
+        assert_eq!(world.acknowledgements(CHAT).len(), submissions);
+    }
     let mut words: Vec<String> = records.iter().map(ending).collect();
     words.sort();
     Ending { words: words.join("  |  "), hit }
 }
 
+fn source(world: &mut World, queue: QueueOf) -> &mut EventSource {
+    match queue {
+        QueueOf::Writes => &mut world.write_source,
+        QueueOf::Acknowledgements => &mut world.acknowledge_source,
+    }
+}
+
+/// What a customer does for one enquiry: /new, the type, the words, Confirm.
+const UPDATES_A_SUBMISSION: usize = 4;
+
 /// The conversation as a customer has it: a lost prompt costs a tap, so each step is repeated until it took effect.
-async fn tell(world: &mut World, submissions: usize) {
+/// Whether a placement of messages came about.
+async fn tell(world: &mut World, submissions: usize, placement: Option<&Placement>) -> bool {
     let ann = world.customer(CHAT, "Ann");
-    for number in 1..=submissions {
-        world.say(ann.text("/new")).await;
-        world.say(ann.press_button("A quote")).await;
-        world.say(ann.text(&format!("Enquiry {number}, with the same words."))).await;
-        world.say(ann.press_button("Confirm")).await;
-        world.sweep().await;
+    let mut happened = false;
+    let mut once_more = None;
+    for nth in 0..submissions * UPDATES_A_SUBMISSION {
+        let update = match nth % UPDATES_A_SUBMISSION {
+            0 => ann.text("/new"),
+            1 => ann.press_button("A quote"),
+            2 => ann.text(&format!("Enquiry {}, with the same words.", 1 + nth / UPDATES_A_SUBMISSION)),
+            _ => ann.press_button("Confirm"),
+        };
+        match placement {
+            Some(Placement::UpdateAgain { nth: at, settled }) if *at == nth => {
+                world.say(update.clone()).await;
+                if *settled {
+                    once_more = Some(update);
+                } else {
+                    world.deliver_again(&update).await;
+                }
+                happened = true;
+            }
+            Some(Placement::UpdateAtOnce { nth: at }) if *at == nth => {
+                let answers = world.say_at_once(&vec![update; 5]).await;
+                assert!(answers.iter().all(|answer| answer.status == 200));
+                happened = true;
+            }
+            _ => {
+                world.say(update).await;
+            }
+        }
+        if nth % UPDATES_A_SUBMISSION == UPDATES_A_SUBMISSION - 1 {
+            world.sweep().await;
+        }
+    }
+    match placement {
+        Some(Placement::TwoWorkers { queue: QueueOf::Writes }) => {
+            happened = two_writers(world).await;
+        }
+        Some(Placement::TwoWorkers { queue: QueueOf::Acknowledgements }) => {
+            world.poll_writer().await;
+            happened = two_acknowledgers(world).await;
+        }
+        Some(Placement::MessagesAgain { queue, count }) => {
+            happened = world_holds(world, *queue, *count).await;
+        }
+        Some(Placement::Reordered) => {
+            happened = world_holds(world, QueueOf::Acknowledgements, 2).await;
+        }
+        _ => {}
+    }
+    world.settle().await;
+    if let Some(update) = once_more {
+        world.deliver_again(&update).await;
+    }
+    if let Some(Placement::RungAgain { days }) = placement {
+        world.turn_seconds(days * 24 * 3_600);
+        let rung: Vec<Reference> =
+            world.records().await.into_iter().rev().map(|record| record.submission.reference).collect();
+        world.ring(&rung).await;
+        world.ring_for_the_acknowledgement(&rung).await;
+        happened = true;
+    }
+    if let Some(Placement::AppliedLate { .. }) = placement {
+        happened = world.records().await.iter().any(|record| record.write.lookups > 0);
     }
     world.settle().await;
     world.sweep().await;
+    happened
+}
+
+/// Whether the queue holds so many messages, so that what was asked of it will come about.
+async fn world_holds(world: &mut World, queue: QueueOf, count: usize) -> bool {
+    match queue {
+        QueueOf::Writes => world.write_source.waiting().await.visible >= count,
+        QueueOf::Acknowledgements => {
+            world.poll_writer().await;
+            world.acknowledge_source.waiting().await.visible >= count
+        }
+    }
+}
+
+async fn two_writers(world: &mut World) -> bool {
+    let Some((first, second)) = world.write_source.deliver_twice_at_once().await else { return false };
+    let (one, other) = tokio::join!(
+        world.invoke_another_writer(first.event().clone()),
+        world.invoke_another_writer(second.event().clone()),
+    );
+    for (taken, answer) in [(first, one), (second, other)] {
+        world.write_source.settle(taken, &answer.map_or(Delivery::Failed, Delivery::Answered));
+    }
+    true
+}
+
+async fn two_acknowledgers(world: &mut World) -> bool {
+    let Some((first, second)) = world.acknowledge_source.deliver_twice_at_once().await else { return false };
+    let (one, other) = tokio::join!(
+        world.invoke_another_acknowledger(first.event().clone()),
+        world.invoke_another_acknowledger(second.event().clone()),
+    );
+    for (taken, answer) in [(first, one), (second, other)] {
+        world.acknowledge_source.settle(taken, &answer.map_or(Delivery::Failed, Delivery::Answered));
+    }
+    true
 }
 
 fn settings() -> Settings {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use docket_domain::moment::Moment;
 use docket_world::World;
+use docket_world::engines::REGION;
 use docket_world::parameters::FakeParameters;
 use docket_world::runtime_api::Invoked;
 use docket_world::telegram::Customer;
@@ -128,6 +129,13 @@ async fn nothing_but_the_runtimes_address_is_needed_of_lambda() {
         process.executable.kill();
         assert_eq!((process.executable.stdout(), process.executable.stderr()), (Vec::new(), Vec::new()));
     }
+    // The region, where the SDK looks for it next.
+    let elsewhere =
+        environment_of("sweeper", &world).without("AWS_REGION").with("AWS_DEFAULT_REGION", REGION);
+    let mut process = Process::start("sweeper", elsewhere).await;
+    let api = &process.api;
+    until("the first poll", || api.polls() > 0).await;
+    assert!(process.executable.lives());
     // As Lambda sets them; and without the address.
     let full = environment_of("sweeper", &world)
         .with("AWS_LAMBDA_FUNCTION_NAME", "docket-sweeper")
