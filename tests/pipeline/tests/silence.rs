@@ -6,7 +6,7 @@
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 
-use docket_adapters::telemetry::json_logs;
+use docket_adapters::telemetry::{self, json_logs};
 use docket_world::sheets::{Behaviour, FailureBody, On};
 use docket_world::wire::{Fault, Plan, Side};
 use docket_world::world::http_event;
@@ -99,6 +99,14 @@ async fn no_secret_and_no_customers_words_leave_by_logs_queues_reasons_or_histor
     }
     world.settle().await;
 
+    // A panic over a customer's words, as a text cut amiss makes it.
+    telemetry::log_panics();
+    let stumbled = std::panic::catch_unwind(|| {
+        let cut = format!("é{WORDS}");
+        cut[1..].len()
+    });
+    assert!(stumbled.is_err());
+
     let mut all = String::from_utf8(captured.0.lock().unwrap().clone()).unwrap();
     // The interesting lines are there: silence because nothing was logged proves nothing.
     for line in [
@@ -107,6 +115,7 @@ async fn no_secret_and_no_customers_words_leave_by_logs_queues_reasons_or_histor
         "the rows will be read back",
         "a person must look",
         "acknowledged",
+        "a panic",
     ] {
         assert!(all.contains(line), "nothing was logged of: {line}");
     }
