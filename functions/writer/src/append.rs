@@ -68,6 +68,10 @@ impl<S: Submissions, H: Sheet, D: Doorbell, C: Clock, M: Meter> Writer<S, H, D, 
         let mut left = batches(pending);
         let mut alone = 0;
         while let Some(batch) = left.pop() {
+            if let Onward::Yes = onward {
+                // Before the claim: a lease is no place to wait in.
+                self.clock.pause_ms(self.pace.wait_ms(self.clock.now())).await;
+            }
             onward = match onward {
                 Onward::Yes if !self.time_for_an_append(deadline) => {
                     tracing::warn!(step = "append", outcome = "no_time", "left to the next sweep");
@@ -124,6 +128,7 @@ impl<S: Submissions, H: Sheet, D: Doorbell, C: Clock, M: Meter> Writer<S, H, D, 
         let rows: Vec<Row> = claimed.iter().map(|record| Row::of(&record.submission)).collect();
         let outcome = if self.may_still_send(&claimed, deadline) {
             self.meter.record(Metric::Appends, 1.0);
+            self.pace.left(self.clock.now());
             self.sheet.append(&rows).await
         } else {
             AppendOutcome::NotApplied(NotApplied::TryAgain(Cause::new("no_time")))

@@ -7,6 +7,7 @@ pub mod append;
 pub mod gather;
 pub mod handler;
 pub mod look_up;
+pub mod pace;
 
 use docket_domain::limits::Timing;
 use docket_domain::moment::Moment;
@@ -22,6 +23,7 @@ pub struct Writer<S, H, D, C, M> {
     pub clock: C,
     pub meter: M,
     pub timing: Timing,
+    pub pace: pace::Pace,
 }
 
 /// The references of which our own side failed to learn or to keep something: their rings come back.

@@ -12,6 +12,7 @@ use docket_adapters::telemetry::EmbeddedMeter;
 use docket_adapters::{aws, lambda, parameters, telemetry};
 use docket_domain::limits::READ_TIMEOUT_MS;
 use writer::Writer;
+use writer::pace::Pace;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda_runtime::Error> {
@@ -43,6 +44,7 @@ async fn build(environment: Environment, meter: Arc<EmbeddedMeter>) -> Result<im
         clock: SystemClock,
         meter,
         timing,
+        pace: Pace::default(),
     })
 }
 

@@ -27,6 +27,8 @@ pub const CONVERSATION_SECONDS: u64 = 30 * 24 * 3_600;
 
 /// Rows in one append at most: a burst of 1,000 fits in five requests.
 pub const ROWS_PER_APPEND_MAX: usize = 200;
+/// Pause between two appends of one process: fewer than Google's 60 write requests a minute for one user.
+pub const APPEND_PAUSE_MS: u64 = 1_100;
 /// Bytes of rows in one append at most; Google recommends about 2 MB a request.
 pub const BYTES_PER_APPEND_MAX: usize = 1_500_000;
 /// References looked up by one look at most: as many as one append whose answer was lost leaves behind.
@@ -94,6 +96,7 @@ const _: () = assert!(APPEND_TIMEOUT_MS + MARKING_MS < FUNCTION_TIMEOUT_SECONDS 
 // One invocation may look whether the sheet is ready, append, and look up what an earlier one left.
 const _: () =
     assert!(2 * READ_TIMEOUT_MS + APPEND_TIMEOUT_MS + 2 * MARKING_MS < FUNCTION_TIMEOUT_SECONDS * 1_000);
+const _: () = assert!(60_000 / APPEND_PAUSE_MS < 60);
 const _: () = assert!(SEND_TIMEOUT_MS + MARKING_MS < FUNCTION_TIMEOUT_SECONDS * 1_000);
 const _: () = assert!(FUNCTION_TIMEOUT_SECONDS < LEASE_SECONDS);
 const _: () = assert!(VISIBILITY_SECONDS >= 6 * FUNCTION_TIMEOUT_SECONDS && RECEIVES_MAX >= 5);

@@ -328,6 +328,7 @@ impl Workshop {
             clock: self.clock.clone(),
             meter: self.recorder.clone(),
             timing,
+            pace: writer::pace::Pace::default(),
         }
     }
 

@@ -76,6 +76,12 @@ impl World {
     pub async fn with(engines: Arc<Engines>, settings: Settings) -> Self {
         let prefix = format!("w{}", next_number());
         let (tables, queues) = (engines.tables(&prefix).await, engines.queues(&prefix).await);
+        Self::around(engines, settings, tables, queues).await
+    }
+
+    /// A world around tables and queues that are there already, or will be before they are needed: a deployment's, whose
+    /// own functions work on them.
+    pub async fn around(engines: Arc<Engines>, settings: Settings, tables: Tables, queues: Queues) -> Self {
         let clock = TurnedClock::at(BEGIN_MS);
         let wire = Wire::new(clock.clone());
         let sheets = FakeSheets::new(clock.clone(), SPREADSHEET_ID);

@@ -162,7 +162,7 @@ async fn a_wrong_token_halts_everything_costs_no_try_and_heals() {
         assert_eq!(world.recorder().last(Metric::BotHalted), Some(1.0));
         let halted = acknowledgement(&world, &references[0]).await;
         let AckState::Pending { due_at, cause } = halted.state else { panic!("{halted:?}") };
-        assert_eq!((due_at, halted.attempts), (world.now().plus_seconds(60), 0));
+        assert_eq!((due_at, halted.attempts), (world.now().plus_seconds(60).up_to_second(), 0));
         assert_eq!(cause, Some(Cause::new(format!("http_{status}"))));
 
         world.run_minutes(30).await;

@@ -318,9 +318,17 @@ fn fails_cleanly(process: &mut Process) {
 }
 
 fn shows_no_secret(name: &str, line: &str) {
-    for secret in
-        [WORDS, "Hidden", "Ann", "world-bot-token", WEBHOOK_SECRET, "PRIVATE KEY", "ya29", "eyJ", "hidden-aws"]
-    {
+    for secret in [
+        WORDS,
+        "Hidden",
+        "Ann",
+        "world-bot-token",
+        WEBHOOK_SECRET,
+        "PRIVATE KEY",
+        "ya29",
+        "eyJ",
+        "hidden-aws",
+    ] {
         assert!(!line.contains(secret), "{name} shows {secret}: {line}");
     }
 }

@@ -40,3 +40,20 @@ async fn a_burst_whose_answer_is_lost_is_uncertain_whole_and_one_look_settles_al
     each_is_written_once(&mut world, &references).await;
     world.check_rules().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn enquiries_that_come_one_by_one_as_fast_as_they_can_stay_within_a_minutes_quota() {
+    let mut world = world().await;
+    world.sheets.enforce_quota(true);
+    let mut references = Vec::new();
+    for _ in 0..130 {
+        references.extend(world.record_enquiries(1).await);
+        world.poll_writer().await;
+    }
+    // Time passed only where the writer waited.
+    assert_eq!(appends(&world), 130);
+    let most = world.sheets.most_writes_in_any_minute();
+    assert!((50..60).contains(&most), "{most} write requests in a minute");
+    each_is_written_once(&mut world, &references).await;
+    world.check_rules().await;
+}

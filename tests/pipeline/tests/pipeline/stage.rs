@@ -1,11 +1,10 @@
 //! A world in which the executables play, in real time: each under a Runtime API of its own, found by settings alone.
 
 use std::collections::HashMap;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use docket_domain::reference::Reference;
 use docket_world::World;
-use docket_world::clock::TurnedClock;
 use docket_world::event_source::{Delivery, Polled};
 use docket_world::executable::Executable;
 use docket_world::runtime_api::{Invoked, RuntimeApi};
@@ -65,7 +64,7 @@ impl Stage {
         // Before the clock starts to matter.
         built("webhook");
         let world = World::start().await;
-        let following = follow_real_time(world.clock.clone());
+        let following = world.clock.follow_real_time();
         let mut processes = HashMap::new();
         for name in FUNCTIONS {
             let environment = change(name, environment_of(name, &world));
@@ -163,21 +162,6 @@ pub(crate) fn delivery(invoked: Invoked) -> Delivery {
         Invoked::Answered(answer) => Delivery::Answered(answer),
         Invoked::Failed(_) | Invoked::Silent => Delivery::Failed,
     }
-}
-
-/// The executables read the machine's clock: the world's must show the same.
-fn follow_real_time(clock: TurnedClock) -> JoinHandle<()> {
-    let catch_up = move || {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis();
-        clock.turn(i64::try_from(now).unwrap() - clock.now_ms());
-    };
-    catch_up();
-    tokio::spawn(async move {
-        loop {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-            catch_up();
-        }
-    })
 }
 
 /// Waits until `holds`, for a bounded time.

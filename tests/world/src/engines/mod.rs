@@ -36,7 +36,7 @@ pub struct Engines {
     dynamodb_url: String,
     sqs_url: String,
     /// The engines have a runtime of their own: a test's runtime ends with the test, while one pair of engines
-    /// may serve many tests. `None` only while being dropped.
+    /// may serve many tests. `None` while being dropped, and where somebody else runs them.
     runtime: Option<Runtime>,
 }
 
@@ -57,6 +57,12 @@ impl Engines {
         let urls = runtime.spawn(async { (serve_dynamodb().await, serve_sqs().await) });
         let (dynamodb_url, sqs_url) = urls.await.expect("the engines start");
         Self { dynamodb_url, sqs_url, runtime: Some(runtime) }
+    }
+
+    /// Engines that somebody else runs and that answer for both at one URL, like a local cloud.
+    #[must_use]
+    pub fn at(url: &str) -> Self {
+        Self { dynamodb_url: url.to_owned(), sqs_url: url.to_owned(), runtime: None }
     }
 
     /// Where DynamoDB answers, like `http://127.0.0.1:40001`.

@@ -1,0 +1,336 @@
+//! What is shown, scene by scene. Each ends with what must hold; the rules are checked over everything at the end.
+
+use std::time::{Duration, Instant};
+
+use docket_domain::reference::Reference;
+use docket_domain::status::{AckState, Cause, Record, WriteEvent, WriteState};
+use docket_world::Tampering;
+use docket_world::wire::{Fault, Plan, Side};
+use docket_world::workers::WEBHOOK_SECRET;
+use futures::{StreamExt as _, stream};
+use serde_json::json;
+
+use crate::deployment::{Deployment, STACK};
+
+const ANN: i64 = 7_100_000_001;
+const BURST: usize = 500;
+const BURST_CHAT: i64 = 7_200_000_000;
+
+pub(crate) async fn play(deployment: &mut Deployment) {
+    let begun = Instant::now();
+    let scene = |name: &str| println!("\n== {name} ({} s)", begun.elapsed().as_secs());
+    scene("The main story");
+    main_story(deployment).await;
+    scene("A wrong secret");
+    wrong_secret(deployment).await;
+    scene("An append's answer is lost");
+    lost_append_answer(deployment).await;
+    scene("A writer is killed in mid-append");
+    killed_writer(deployment).await;
+    scene("An acknowledgement's answer is lost");
+    let unacknowledged = lost_acknowledgement(deployment).await;
+    scene("A burst of 500");
+    burst(deployment).await;
+    scene("Dead letters are redriven");
+    redriven(deployment).await;
+    scene("An upgrade with records in every state");
+    let mut by_hand = upgrade(deployment).await;
+    scene("The schedule has run");
+    schedule(deployment).await;
+    scene("DESIGN's rules over table, sheet and messages");
+    by_hand.push(unacknowledged);
+    rules(deployment, by_hand).await;
+}
+
+fn is_finished(record: &Record) -> bool {
+    record.finished()
+}
+
+fn in_review(record: &Record) -> bool {
+    !record.reviews().is_empty()
+}
+
+fn shown(text: &str) {
+    println!("   ✓ {text}");
+}
+
+async fn main_story(deployment: &Deployment) {
+    let ann = deployment.world.customer(ANN, "Ann");
+    deployment.say(ann.text("/new")).await;
+    deployment.say(ann.press_button("A quote")).await;
+    deployment.say(ann.text("New gutters for the north side, please.")).await;
+    let confirm = ann.press_button("Confirm");
+    deployment.say(confirm.clone()).await;
+    let first = deployment.told_reference(&ann);
+    // No sweep: the doorbells alone.
+    let end = Instant::now() + Duration::from_secs(30);
+    while !deployment.world.record(&first).await.finished() {
+        if Instant::now() > end {
+            deployment.fail("the first enquiry did not get through").await;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    assert_eq!(deployment.world.rows_of(&first), 1);
+    assert_eq!(deployment.world.acknowledgements(ANN), [format!("Your enquiry {first} is recorded.")]);
+    shown("typed, confirmed, one row, one message");
+    deployment.say(confirm).await;
+    let second = deployment.submit(&ann, "New gutters for the north side, please.").await;
+    deployment.sweep_until("the second enquiry", &second, 30, is_finished).await;
+    assert_ne!(first, second);
+    assert_eq!((deployment.world.rows().len(), deployment.world.acknowledgements(ANN).len()), (2, 2));
+    shown("the same Confirm again changes nothing; a second enquiry with the same words is a second row");
+    let ran = deployment.cloud.docket(&deployment.settings, &["show", first.as_str(), "--json"]).await;
+    let page: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap_or_default();
+    assert_eq!((ran.status, &page["write"]["state"]), (0, &json!("confirmed")), "{}", ran.stderr);
+    shown("docket show says so, with the settings that the stack gives out");
+}
+
+async fn wrong_secret(deployment: &Deployment) {
+    let before = deployment.world.items().await.len();
+    let update = deployment.world.customer(ANN + 1, "Eve").text("/new").to_string();
+    for secret in [None, Some("wrong"), Some("")] {
+        let (status, body) = deployment.post(secret, update.clone()).await;
+        assert!((400..500).contains(&status), "{status}");
+        assert!(body.is_empty(), "{body:?}");
+    }
+    assert_eq!(deployment.world.items().await.len(), before);
+    assert!(deployment.world.conversation(ANN + 1).await.is_none());
+    shown("refused, and nothing is stored");
+}
+
+async fn lost_append_answer(deployment: &Deployment) {
+    let bob = deployment.world.customer(ANN + 2, "Bob");
+    deployment.world.wire.set_plan(Plan::at_operation("writer", Side::Sheets, "append", 1, Fault::LoseAnswer));
+    let reference = deployment.submit(&bob, "A skylight.").await;
+    let record = deployment.sweep_until("the read-back", &reference, 60, is_finished).await;
+    deployment.world.wire.heal();
+    assert!(record.write.lookups >= 1, "{record:?}");
+    assert_eq!(deployment.world.rows_of(&reference), 1);
+    shown("uncertain, read back, confirmed; one row");
+}
+
+async fn killed_writer(deployment: &Deployment) {
+    let carol = deployment.world.customer(ANN + 3, "Carol");
+    // Google has the request and takes its time.
+    deployment.world.sheets.next(
+        docket_world::sheets::On::Appends,
+        docket_world::sheets::Behaviour::serves().held(),
+    );
+    let reference = deployment.submit(&carol, "A porch.").await;
+    let end = Instant::now() + Duration::from_secs(30);
+    while deployment.world.sheets.waiting() == 0 {
+        assert!(Instant::now() < end, "no append began");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let writers = deployment.processes_of("writer");
+    assert!(!writers.is_empty(), "no writer's process was found");
+    for pid in &writers {
+        let killed = tokio::process::Command::new("kill").args(["-9", &pid.to_string()]).status().await;
+        assert!(killed.unwrap().success());
+    }
+    let record = deployment.world.record(&reference).await;
+    assert!(matches!(record.write.state, WriteState::Attempting { .. }), "{:?}", record.write.state);
+    deployment.world.sheets.let_go();
+    let record = deployment.sweep_until("the read-back", &reference, 150, is_finished).await;
+    assert!(record.write.lookups >= 1 && record.write.attempts == 1, "{record:?}");
+    assert_eq!(deployment.world.rows_of(&reference), 1);
+    shown("its lease ran out, the sheet was read, one row");
+}
+
+async fn lost_acknowledgement(deployment: &Deployment) -> Reference {
+    let dora = deployment.world.customer(ANN + 4, "Dora");
+    deployment.world.wire.set_plan(Plan::at_operation(
+        "acknowledger",
+        Side::Telegram,
+        "sendMessage",
+        1,
+        Fault::LoseAnswer,
+    ));
+    let reference = deployment.submit(&dora, "A fence.").await;
+    let record = deployment.sweep_until("the review", &reference, 60, in_review).await;
+    deployment.world.wire.heal();
+    assert!(matches!(record.write.state, WriteState::Confirmed { .. }), "{record:?}");
+    for _ in 0..3 {
+        deployment.sweep().await;
+    }
+    assert_eq!(deployment.world.acknowledgements(ANN + 4).len(), 1);
+    let ran = deployment.cloud.docket(&deployment.settings, &["reviews", "--json"]).await;
+    let open: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap_or_default();
+    assert_eq!(open[0]["reference"], reference.as_str(), "{}{}", ran.stdout, ran.stderr);
+    assert_eq!(open[0]["reason"], "ack_uncertain");
+    shown("perhaps sent: a review, not a second message; docket reviews lists it");
+    reference
+}
+
+async fn burst(deployment: &Deployment) {
+    let begun = Instant::now();
+    let before = deployment.world.sheets.write_requests().len();
+    let references: Vec<Reference> = stream::iter(0..BURST)
+        .map(|number| async move {
+            let chat = BURST_CHAT + i64::try_from(number).unwrap();
+            let customer = deployment.world.customer(chat, "Finn");
+            deployment.submit(&customer, &format!("Enquiry {number} of many.")).await
+        })
+        .buffer_unordered(8)
+        .collect()
+        .await;
+    let said = begun.elapsed().as_secs();
+    for reference in &references {
+        deployment.sweep_until("a row of the burst", reference, 180, is_finished).await;
+        assert_eq!(deployment.world.rows_of(reference), 1);
+    }
+    let requests = deployment.world.sheets.write_requests().len() - before;
+    for number in 0..BURST {
+        let chat = BURST_CHAT + i64::try_from(number).unwrap();
+        assert_eq!(deployment.world.acknowledgements(chat).len(), 1, "chat {number}");
+    }
+    shown(&format!(
+        "{BURST} conversations in {said} s, all recorded and told after {} s, in {requests} append requests",
+        begun.elapsed().as_secs()
+    ));
+}
+
+async fn redriven(deployment: &Deployment) {
+    let world = &deployment.world;
+    let erin = world.customer(ANN + 5, "Erin");
+    let finished = deployment.submit(&erin, "A shed.").await;
+    deployment.sweep_until("the enquiry", &finished, 60, is_finished).await;
+    let (rows, told) = (world.rows().len(), world.acknowledgements(ANN + 5).len());
+    let client = world.engines.sqs_client();
+    for (queue, fifo) in [(&world.queues.write_dead_letters, true), (&world.queues.acknowledge_dead_letters, false)] {
+        for reference in [finished.as_str(), "DK-8M4T-K2QX-7RZ9"] {
+            let body = json!({"v": 1, "reference": reference}).to_string();
+            let mut send = client.send_message().queue_url(queue).message_body(body);
+            if fifo {
+                send = send.message_group_id("sheet").message_deduplication_id(format!("dead-{reference}"));
+            }
+            send.send().await.unwrap();
+        }
+        let name = queue.rsplit('/').next().unwrap();
+        let source = format!("arn:aws:sqs:{}:000000000000:{name}", docket_world::engines::REGION);
+        deployment.cloud.aws(&["sqs", "start-message-move-task", "--source-arn", &source]).await;
+    }
+    let end = Instant::now() + Duration::from_secs(60);
+    for queue in [
+        &world.queues.write_dead_letters,
+        &world.queues.acknowledge_dead_letters,
+        &world.queues.write,
+        &world.queues.acknowledge,
+    ] {
+        while waiting(deployment, queue).await > 0 {
+            assert!(Instant::now() < end, "{queue} does not become empty");
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+    }
+    assert_eq!((world.rows().len(), world.acknowledgements(ANN + 5).len()), (rows, told));
+    assert!(is_finished(&world.record(&finished).await));
+    shown("a finished enquiry's and nobody's: consumed, nothing done twice");
+}
+
+/// Messages in a queue, visible or under work.
+async fn waiting(deployment: &Deployment, queue: &str) -> u64 {
+    let get = ["sqs", "get-queue-attributes", "--queue-url", queue, "--attribute-names"];
+    let names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"];
+    let attributes = deployment.cloud.query(&[&get[..], &names].concat()).await;
+    names.iter().map(|name| attributes["Attributes"][name].as_str().unwrap().parse::<u64>().unwrap()).sum()
+}
+
+/// Another release and other settings over records in every state. The references whose rows or reviews were made by hand.
+async fn upgrade(deployment: &mut Deployment) -> Vec<Reference> {
+    let table_before = table_id(deployment).await;
+    let world = &deployment.world;
+    let mut references = Vec::new();
+    for number in 0..6 {
+        references.push(world.record_by_hand(ANN + 20 + number, "Kept over an upgrade.").await);
+    }
+    let [pending, attempting, uncertain, ack_pending, ack_attempting, ack_uncertain] =
+        references.as_slice().first_chunk::<6>().unwrap().clone();
+    world.somebody_claims_the_write(&attempting).await;
+    world.somebody_claims_the_write(&uncertain).await;
+    let unknown = WriteEvent::Unknown { cause: Cause::new("timeout"), settle_seconds: 20 };
+    world.write_meets(&uncertain, unknown).await;
+    for reference in [&ack_pending, &ack_attempting, &ack_uncertain] {
+        let record = world.somebody_claims_the_write(reference).await;
+        let row = docket_domain::row::Row::of(&record.submission);
+        let cells: Vec<serde_json::Value> = row.cells().iter().map(|cell| json!(cell)).collect();
+        let number = world.sheets.rows("Intake").len() + 1;
+        world.sheets.put_row("Intake", number, &cells);
+        world.write_meets(reference, WriteEvent::Applied { range: format!("Intake!A{number}:F{number}") }).await;
+    }
+    for reference in [&ack_attempting, &ack_uncertain] {
+        world.somebody_claims_the_acknowledgement(reference).await;
+    }
+    let unknown = docket_domain::status::AckEvent::Unknown { cause: Cause::new("timeout") };
+    world.acknowledgement_meets(&ack_uncertain, unknown).await;
+
+    let before: Vec<u32> = deployment.processes_of("webhook");
+    deployment.deploy("next", &["RetentionDays=400", "LogLevel=DEBUG"]).await;
+    assert_eq!(table_id(deployment).await, table_before, "the table was replaced");
+    shown("the stack is upgraded, its table is the same");
+
+    deployment.sweep_until("the pending one", &pending, 90, is_finished).await;
+    deployment.sweep_until("the untold one", &ack_pending, 60, is_finished).await;
+    for (reference, reason) in [
+        (&attempting, "no_matching_row"),
+        (&uncertain, "no_matching_row"),
+        (&ack_attempting, "ack_uncertain"),
+        (&ack_uncertain, "ack_uncertain"),
+    ] {
+        let record = deployment.sweep_until(reason, reference, 120, in_review).await;
+        assert_eq!(record.reviews()[0].reason.as_str(), reason, "{reference}");
+    }
+    assert_eq!(deployment.world.acknowledgements(ANN + 20).len(), 1);
+    assert_eq!(deployment.world.acknowledgements(ANN + 23).len(), 1);
+    shown("pending went on, claimed and uncertain were read back, perhaps sent is a review");
+    let gina = deployment.world.customer(ANN + 6, "Gina");
+    let reference = deployment.submit(&gina, "A gate.").await;
+    deployment.sweep_until("an enquiry after the upgrade", &reference, 60, is_finished).await;
+    assert!(deployment.processes_of("webhook").iter().all(|pid| !before.contains(pid)), "an old process serves");
+    shown("the next enquiry goes through the new release");
+    references
+}
+
+async fn table_id(deployment: &Deployment) -> serde_json::Value {
+    let table = format!("{STACK}-submissions");
+    let described = deployment.cloud.query(&["dynamodb", "describe-table", "--table-name", &table]).await;
+    json!([described["Table"]["TableId"], described["Table"]["CreationDateTime"]])
+}
+
+async fn schedule(deployment: &Deployment) {
+    // What the schedule sent beside our own invocations: its events have a content.
+    let sweeps = deployment.logged("sweeper").await.iter().filter(|line| line.contains("\"swept\"")).count();
+    assert!(sweeps > 0, "no sweep was logged");
+    let name = format!("{STACK}-sweeper");
+    let schedule = deployment.cloud.query(&["scheduler", "get-schedule", "--name", &name]).await;
+    assert_eq!(
+        (&schedule["State"], &schedule["ScheduleExpression"]),
+        (&json!("ENABLED"), &json!("rate(1 minute)")),
+        "{schedule}"
+    );
+    shown(&format!("{sweeps} sweeps are logged, and the schedule is on"));
+}
+
+async fn rules(deployment: &Deployment, by_hand: Vec<Reference>) {
+    let world = &deployment.world;
+    let tampering = Tampering { rows_of: by_hand, ..Tampering::default() };
+    world.check_rules_but_for(&tampering).await;
+    let records = world.records().await;
+    let settled = records.iter().filter(|record| record.finished()).count();
+    let open = records.iter().filter(|record| in_review(record)).count();
+    assert_eq!(settled + open, records.len(), "{}", world.picture().await);
+    let told = records
+        .iter()
+        .filter(|record| {
+            record.acknowledgement.as_ref().is_some_and(|ack| matches!(ack.state, AckState::Confirmed { .. }))
+        })
+        .count();
+    shown(&format!("{} records: {settled} finished, {open} in review, {told} told", records.len()));
+    for function in ["webhook", "writer", "acknowledger", "sweeper"] {
+        for line in deployment.logged(function).await {
+            for hidden in [WEBHOOK_SECRET, "world-bot-token", "PRIVATE KEY", "Enquiry 1 of", "gutters", "eyJ"] {
+                assert!(!line.contains(hidden), "{function} shows {hidden}: {line}");
+            }
+        }
+    }
+    shown("no secret and no customer's words in any log");
+}

@@ -1,0 +1,184 @@
+//! The deployed template, and that a slip in it does not go unnoticed.
+
+use docket_template::log_filter::{lines, matches};
+use docket_template::{Template, findings};
+
+#[test]
+fn the_template_fits_the_code_that_it_deploys() {
+    assert_eq!(findings(&Template::deployed()), Vec::<String>::new());
+}
+
+/// A slip: what is written, what is written in its place, and a word of the finding.
+const SLIPS: &[(&str, &str, &str)] = &[
+    // Event sources.
+    ("            FunctionResponseTypes: [ReportBatchItemFailures]\n", "", "does not listen"),
+    ("            ScalingConfig: {MaximumConcurrency: 2}\n", "", "without a bound"),
+    ("MaximumConcurrency: 2", "MaximumConcurrency: 1", "without a bound"),
+    ("BatchSize: 10", "BatchSize: 100", "batches of 100"),
+    ("Queue: !GetAtt WriteQueue.Arn", "Queue: !GetAtt AcknowledgeQueue.Arn", "nothing wakes the Writer"),
+    ("rate(1 minute)", "rate(5 minutes)", "every minute"),
+    // A function that rings its own queue.
+    (
+        "                Action: sqs:SendMessage\n                Resource: !GetAtt AcknowledgeQueue.Arn",
+        "                Action: sqs:SendMessage\n                Resource: !GetAtt WriteQueue.Arn",
+        "wakes itself",
+    ),
+    // Times.
+    ("    Default: 540\n", "    Default: 360\n", "VisibilitySeconds"),
+    (
+        "      VisibilityTimeout: !Ref VisibilitySeconds\n",
+        "      VisibilityTimeout: 90\n",
+        "hides a message for 90 s",
+    ),
+    ("    Default: 90\n    MaxValue: 900", "    Default: 130\n    MaxValue: 900", "outlive its own lease"),
+    ("    Default: 25000", "    Default: 95000", "AppendTimeoutMs"),
+    ("    Default: 300\n    MinValue: 1", "    Default: 120\n    MinValue: 1", "SettleSeconds"),
+    ("maxReceiveCount: 10", "maxReceiveCount: 3", "after 3 tries"),
+    ("      Timeout: 28", "      Timeout: 60", "its door closes"),
+    ("      Timeout: 50", "      Timeout: 90", "into the next one"),
+    // Queues.
+    (
+        "deadLetterTargetArn: !GetAtt WriteDeadLetters.Arn",
+        "deadLetterTargetArn: !GetAtt AcknowledgeDeadLetters.Arn",
+        "of its own kind",
+    ),
+    ("      MessageRetentionPeriod: 1209600\n", "      MessageRetentionPeriod: 86400\n", "14 days"),
+    ("      SqsManagedSseEnabled: true\n", "", "not encrypted"),
+    // Tables.
+    ("    DeletionPolicy: Retain\n", "", "deleted with the stack"),
+    ("    UpdateReplacePolicy: Retain\n", "", "deleted with the stack"),
+    (
+        "      PointInTimeRecoverySpecification: {PointInTimeRecoveryEnabled: true}\n",
+        "",
+        "cannot be recovered",
+    ),
+    (
+        "{AttributeName: expires_at, Enabled: true}",
+        "{AttributeName: expire_at, Enabled: true}",
+        "never forgets",
+    ),
+    (
+        "{AttributeName: due_at, AttributeType: N}",
+        "{AttributeName: due_at, AttributeType: S}",
+        "the index due",
+    ),
+    ("IndexName: reviews", "IndexName: review", "the index reviews"),
+    (
+        "{AttributeName: reference, KeyType: HASH}",
+        "{AttributeName: review, KeyType: HASH}",
+        "has another key",
+    ),
+    ("      DeletionProtectionEnabled: !Ref DeletionProtection\n", "", "by a slip"),
+    ("      SSESpecification: {SSEEnabled: true}\n", "", "is not encrypted"),
+    // Alarms on our own metrics.
+    ("      MetricName: OpenReviews\n", "      MetricName: OpenReview\n", "nobody emits"),
+    (
+        "        - {Name: Function, Value: !Ref Sweeper}",
+        "        - {Name: function, Value: !Ref Sweeper}",
+        "ours is Function alone",
+    ),
+    (
+        "        - {Name: Function, Value: !Ref Sweeper}",
+        "        - {Name: Function, Value: !Ref Webhook}",
+        "never emits",
+    ),
+    ("      Namespace: Docket\n", "      Namespace: docket\n", "into which nobody writes"),
+    ("      Statistic: Maximum\n", "      Statistic: SampleCount\n", "is watched by"),
+    (
+        "      TreatMissingData: breaching\n",
+        "      TreatMissingData: notBreaching\n",
+        "treats what is missing",
+    ),
+    (
+        "      ComparisonOperator: LessThanThreshold\n",
+        "      ComparisonOperator: GreaterThanThreshold\n",
+        "compares by",
+    ),
+    ("      Threshold: 1\n", "      Threshold: 0\n", "never crosses"),
+    ("      AlarmActions: [!Ref Alarms]\n", "      AlarmActions: []\n", "reach nobody"),
+    (
+        "        - {Protocol: email, Endpoint: !Ref AlarmEmail}",
+        "        - {Protocol: sms, Endpoint: !Ref AlarmEmail}",
+        "by e-mail",
+    ),
+    // Alarms on AWS's metrics.
+    ("ApproximateNumberOfMessagesVisible\n", "NumberOfMessagesSent\n", "does not say that something waits"),
+    ("Value: !GetAtt WriteDeadLetters.QueueName", "Value: !Ref WriteDeadLetters", "its URL, not its name"),
+    (
+        "Value: !GetAtt WriteDeadLetters.QueueName",
+        "Value: !GetAtt WriteQueue.QueueName",
+        "of WriteDeadLetters",
+    ),
+    ("      MetricName: Throttles\n", "      MetricName: Throttle\n", "Throttle"),
+    (
+        "{Name: FunctionName, Value: !Ref Writer}",
+        "{Name: Function, Value: !Ref Writer}",
+        "no dimension FunctionName",
+    ),
+    // The dashboard.
+    (r#"["Docket", "Replayed", "#, r#"["Docket", "Replays", "#, "nobody emits"),
+    (
+        r#"            ["Docket", "Ignored", "Function", "${Webhook}", {"stat": "Sum", "label": "Ignored"}],"#,
+        "",
+        "in no alarm and on no dashboard",
+    ),
+    // Log filters.
+    ("platform.report", "platform.reports", "ran out of time"),
+    (r#"($.record.status = "timeout")"#, r#"($.record.status != "success")"#, "not understood"),
+    (
+        "      LogGroupName: !Ref SweeperLogs",
+        "      LogGroupName: !Ref WriterLogs",
+        "nobody looks for a Sweeper",
+    ),
+    ("          MetricName: Timeouts\n", "          MetricName: TimeOuts\n", "no alarm watches"),
+    // Functions.
+    ("BuildProperties: {Binary: writer}", "BuildProperties: {Binary: webhook}", "another binary"),
+    ("CodeUri: ../functions/writer", "CodeUri: ../functions/webhook", "another folder"),
+    ("      Role: !GetAtt WriterRole.Arn", "      Role: !GetAtt WebhookRole.Arn", "another function's role"),
+    ("        LogFormat: JSON\n", "        LogFormat: Text\n", "does not log JSON"),
+    (
+        "    AllowedValues: [TRACE, DEBUG, INFO]",
+        "    AllowedValues: [TRACE, DEBUG, INFO, WARN]",
+        "drops metrics",
+    ),
+    (", RetentionInDays: !Ref LogRetentionDays}", "}", "for ever"),
+    // The door.
+    ("      RouteKey: POST /telegram", "      RouteKey: $default", "another route"),
+    ("        ThrottlingRateLimit: 50\n", "", "not throttled"),
+    ("      PayloadFormatVersion: \"2.0\"", "      PayloadFormatVersion: \"1.0\"", "another version"),
+    ("${Api}/*/POST/telegram", "*", "open to any API"),
+    // Roles.
+    ("                Action: dynamodb:Query\n", "                Action: dynamodb:*\n", "may dynamodb:*"),
+    ("                Resource: !GetAtt WriterLogs.Arn", "                Resource: \"*\"", "may logs:"),
+];
+
+#[test]
+fn each_slip_is_found_by_name() {
+    let text = Template::text();
+    let mut unnoticed = Vec::new();
+    for (written, slip, word) in SLIPS {
+        assert!(text.contains(written), "the template has no longer: {written}");
+        // The first place is enough: each must be found wherever it is.
+        let found = findings(&Template::parse(&text.replacen(written, slip, 1)));
+        if !found.iter().any(|finding| finding.contains(word)) {
+            unnoticed.push(format!("{written} -> {slip}: {found:?}"));
+        }
+    }
+    assert_eq!(unnoticed, Vec::<String>::new());
+}
+
+#[test]
+fn a_filter_tells_a_function_that_ran_out_of_time_from_everything_else() {
+    let pattern = r#"{ ($.type = "platform.report") && ($.record.status = "timeout") }"#;
+    let mut seen = 0;
+    for (what, line, wanted) in lines() {
+        assert_eq!(matches(pattern, &line), Ok(wanted), "{what}");
+        seen += usize::from(wanted);
+    }
+    assert_eq!(seen, 1);
+    for misunderstood in
+        ["ERROR", r#"{ $.level != "INFO" }"#, r#"{ $.a = "x" || $.b = "y" }"#, "{ $.level = 7 }"]
+    {
+        assert!(matches(misunderstood, "{}").is_err(), "{misunderstood}");
+    }
+}
