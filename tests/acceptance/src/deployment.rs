@@ -133,7 +133,14 @@ impl Deployment {
         self.suit_this_cloud().await;
         let outputs = self
             .cloud
-            .query(&["cloudformation", "describe-stacks", "--stack-name", STACK, "--query", "Stacks[0].Outputs"])
+            .query(&[
+                "cloudformation",
+                "describe-stacks",
+                "--stack-name",
+                STACK,
+                "--query",
+                "Stacks[0].Outputs",
+            ])
             .await;
         let output = |key: &str| {
             let found = outputs.as_array().unwrap().iter().find(|output| output["OutputKey"] == key);
@@ -162,11 +169,15 @@ impl Deployment {
         let queues = [("Writer", vec!["acknowledge"]), ("Sweeper", vec!["write.fifo", "acknowledge"])];
         for function in ["Webhook", "Writer", "Acknowledger", "Sweeper"] {
             let arn = |name: &&str| format!("arn:aws:sqs:{REGION}:000000000000:{STACK}-{name}");
-            let rung: Vec<String> =
-                queues.iter().filter(|(who, _)| *who == function).flat_map(|(_, all)| all.iter().map(arn)).collect();
+            let rung: Vec<String> = queues
+                .iter()
+                .filter(|(who, _)| *who == function)
+                .flat_map(|(_, all)| all.iter().map(arn))
+                .collect();
             let mut statements = Vec::new();
             if !rung.is_empty() {
-                statements.push(json!({"Effect": "Allow", "Action": "sqs:SendMessageBatch", "Resource": rung}));
+                statements
+                    .push(json!({"Effect": "Allow", "Action": "sqs:SendMessageBatch", "Resource": rung}));
             }
             if function != "Sweeper" {
                 statements.push(json!({"Effect": "Allow", "Action": "ssm:GetParameters", "Resource": "*"}));
