@@ -28,3 +28,4 @@ mod burst;
 mod stage;
 mod binaries;
 mod settings;
+mod deployed;

@@ -151,7 +151,7 @@ async fn an_edit_after_the_confirm_changes_nothing_and_says_so() {
 }
 
 /// The message of a confirmed enquiry, taken once more for a new draft of another type.
-async fn conflicting_card(world: &mut World, ann: &Customer) -> Value {
+pub(crate) async fn conflicting_card(world: &mut World, ann: &Customer) -> Value {
     world.say(ann.text("/new")).await;
     world.say(ann.press_button("A quote")).await;
     let summary = ann.text("Ten gutters.");

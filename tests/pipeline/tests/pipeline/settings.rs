@@ -51,7 +51,7 @@ fn optional(function: &str) -> &'static [&'static str] {
 }
 
 /// Starts a function that must not stay. The sentence that says why.
-async fn refusal(function: &'static str, environment: Environment) -> String {
+pub(crate) async fn refusal(function: &'static str, environment: Environment) -> String {
     let process = Process::start(function, environment).await;
     let (polls, init_errors) = (process.api.polls(), process.api.init_errors().len());
     let ended = process.executable.ended(Duration::from_secs(60));
