@@ -1,21 +1,21 @@
 //! The command line.
 
 use clap::{Parser, Subcommand};
-use docket_adapters::aws;
 use docket_adapters::clock::SystemClock;
-use docket_adapters::config::{ConfigError, Environment};
-use docket_adapters::dynamodb::DynamoSubmissions;
+use docket_adapters::config::Environment;
+use docket_adapters::telegram::Webhook;
 use docket_domain::ports::Clock;
 use docket_domain::reference::Reference;
 
-use crate::{Stopped, json, page};
+use crate::reach::{self, usage};
+use crate::{Stopped, json, page, webhook};
 
 /// What is known about an enquiry, and what needs a person.
 #[derive(Debug, Parser)]
 #[command(
     name = "docket",
     version,
-    after_help = "Exit status: 0 done, 1 refused or not found, 2 usage, 3 the other side could not be reached.\nSettings are read from the environment: SUBMISSIONS_TABLE, and what the AWS SDK reads itself (AWS_REGION, AWS_PROFILE, AWS_ENDPOINT_URL …)."
+    after_help = "Exit status: 0 done, 1 refused or not found, 2 usage, 3 the other side could not be reached.\nSettings are read from the environment: what the stack's output Settings names, and what the AWS SDK reads itself (AWS_REGION, AWS_PROFILE, AWS_ENDPOINT_URL …)."
 )]
 pub struct Cli {
     #[command(subcommand)]
@@ -39,38 +39,84 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Where Telegram calls.
+    #[command(subcommand)]
+    Webhook(WebhookCommand),
+}
+
+#[derive(Debug, Subcommand)]
+enum WebhookCommand {
+    /// Tell Telegram where to call, with the secret, and make sure that it remembers it so.
+    Set {
+        /// Connections that Telegram may hold at once, 1 to 100.
+        #[arg(long, default_value_t = webhook::MAX_CONNECTIONS, value_parser = clap::value_parser!(u64).range(1..=100))]
+        max_connections: u64,
+    },
+    /// What Telegram remembers; exit status 1 if that is wrong.
+    Info {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Tell Telegram to call nobody; updates wait for a day.
+    Delete,
+}
+
+/// What a command printed, and whether it found something wrong.
+#[derive(Debug)]
+pub struct Printed {
+    pub text: String,
+    pub all_well: bool,
+}
+
+impl From<String> for Printed {
+    fn from(text: String) -> Self {
+        Self { text, all_well: true }
+    }
 }
 
 /// Runs one command. What it prints on standard output.
 ///
 /// # Errors
 /// Why it was not done.
-pub async fn run(cli: Cli, environment: &Environment) -> Result<String, Stopped> {
-    let usage = |error: &dyn std::fmt::Display| Stopped::Usage(error.to_string());
-    let table = environment.submissions_table().map_err(|error| usage(&error))?;
-    let retention = environment.retention_days().map_err(|error| usage(&error))?;
+pub async fn run(cli: Cli, environment: &Environment) -> Result<Printed, Stopped> {
     match cli.command {
         Command::Show { reference, json: as_json } => {
-            let reference = Reference::from_person(&reference).map_err(|error| usage(&error))?;
-            let record = crate::show(&submissions(table, retention).await?, &reference).await?;
-            Ok(if as_json { pretty(&json::record(&record)) } else { page::record(&record) })
+            let reference = Reference::from_person(&reference).map_err(usage)?;
+            let record = crate::show(&reach::submissions(environment).await?, &reference).await?;
+            Ok(if as_json { pretty(&json::record(&record)) } else { page::record(&record) }.into())
         }
         Command::Reviews { json: as_json } => {
-            let listed = crate::reviews(&submissions(table, retention).await?).await?;
-            Ok(if as_json {
-                pretty(&json::reviews(&listed))
-            } else {
-                page::reviews(&listed, SystemClock.now())
-            })
+            let listed = crate::reviews(&reach::submissions(environment).await?).await?;
+            let now = SystemClock.now();
+            Ok(if as_json { pretty(&json::reviews(&listed)) } else { page::reviews(&listed, now) }.into())
         }
+        Command::Webhook(command) => of_webhook(command, environment).await,
     }
 }
 
-async fn submissions(table: String, retention_days: u64) -> Result<DynamoSubmissions, Stopped> {
-    let usage = |error: ConfigError| Stopped::Usage(error.to_string());
-    let sdk = aws::for_person(aws::Patience::default()).await.map_err(usage)?;
-    aws::check_credentials(&sdk).await.map_err(usage)?;
-    Ok(DynamoSubmissions::new(aws_sdk_dynamodb::Client::new(&sdk), table, retention_days))
+async fn of_webhook(command: WebhookCommand, environment: &Environment) -> Result<Printed, Stopped> {
+    match command {
+        WebhookCommand::Set { max_connections } => {
+            let environment = reach::with_parameters(environment, &["BOT_TOKEN", "WEBHOOK_SECRET"]).await?;
+            let secret = environment.webhook_secret().map_err(usage)?;
+            let url = environment.webhook_url().map_err(usage)?;
+            let wanted = Webhook { url, secret, max_connections };
+            webhook::set(&reach::bot(&environment)?, &wanted).await.map(Printed::from)
+        }
+        WebhookCommand::Info { json: as_json } => {
+            let environment = reach::with_parameters(environment, &["BOT_TOKEN"]).await?;
+            let url = environment.webhook_url().map_err(usage)?;
+            let remembered = webhook::info(&reach::bot(&environment)?, &url, SystemClock.now()).await?;
+            let text = if as_json { pretty(&remembered.json()) } else { remembered.page() };
+            Ok(Printed { text, all_well: remembered.wrong.is_empty() })
+        }
+        WebhookCommand::Delete => {
+            let environment = reach::with_parameters(environment, &["BOT_TOKEN"]).await?;
+            reach::bot(&environment)?.delete_webhook().await?;
+            Ok("Telegram calls nobody now. It keeps what customers write for a day.".to_owned().into())
+        }
+    }
 }
 
 fn pretty(value: &serde_json::Value) -> String {

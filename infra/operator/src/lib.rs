@@ -1,13 +1,15 @@
-//! The operator's command: what is known about an enquiry, and what needs a person.
+//! The operator's command: what is known about an enquiry, what needs a person, and whether a deployment is set up well.
 //!
-//! It only reads, so far. Data goes to standard output, messages to standard error; the exit status says what became of
+//! Of records it only reads, so far. Data goes to standard output, messages to standard error; the exit status says what became of
 //! it: 0 done, 1 refused or not found, 2 usage, 3 the other side could not be reached.
 
 pub mod answers;
 pub mod cli;
 pub mod json;
 pub mod page;
+pub mod reach;
 pub mod visible;
+pub mod webhook;
 
 use docket_domain::ports::{StoreError, Submissions};
 use docket_domain::reference::Reference;

@@ -9,9 +9,9 @@ use docket_adapters::config::Environment;
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
     match cli::run(Cli::parse(), &Environment::of_process()).await {
-        Ok(text) => {
-            anstream::println!("{text}");
-            ExitCode::SUCCESS
+        Ok(printed) => {
+            anstream::println!("{}", printed.text);
+            if printed.all_well { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }
         Err(stopped) => {
             anstream::eprintln!("docket: {}", stopped.message());

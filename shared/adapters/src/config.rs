@@ -179,17 +179,22 @@ impl Environment {
         if name_is_fit && id > 0 { Ok(Bot { username: username.to_owned(), id }) } else { Err(malformed()) }
     }
 
+    /// The current secret: what Telegram is told.
+    pub fn webhook_secret(&self) -> Result<Secret, ConfigError> {
+        Self::a_webhook_secret("WEBHOOK_SECRET", self.required("WEBHOOK_SECRET")?)
+    }
+
     /// The current secret, and the previous one while it is being replaced.
     pub fn webhook_secrets(&self) -> Result<Vec<Secret>, ConfigError> {
-        let mut secrets = vec![Self::webhook_secret("WEBHOOK_SECRET", self.required("WEBHOOK_SECRET")?)?];
+        let mut secrets = vec![self.webhook_secret()?];
         if let Some(previous) = self.optional("WEBHOOK_SECRET_PREVIOUS")? {
-            secrets.push(Self::webhook_secret("WEBHOOK_SECRET_PREVIOUS", previous)?);
+            secrets.push(Self::a_webhook_secret("WEBHOOK_SECRET_PREVIOUS", previous)?);
         }
         Ok(secrets)
     }
 
     /// 1 to 256 of `A-Z a-z 0-9 _ -` (Bot API, setWebhook).
-    fn webhook_secret(name: &str, value: String) -> Result<Secret, ConfigError> {
+    fn a_webhook_secret(name: &str, value: String) -> Result<Secret, ConfigError> {
         let fit =
             value.len() <= 256 && value.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-');
         if fit {
@@ -285,6 +290,29 @@ impl Environment {
         }
         .checked_for_messages()
         .map_err(|error| ConfigError(error.to_string()))
+    }
+
+    /// Where Telegram calls: the stack's output `WebhookUrl`. For the operator's command.
+    pub fn webhook_url(&self) -> Result<String, ConfigError> {
+        const NAME: &str = "WEBHOOK_URL";
+        let url = self.url(NAME, None)?;
+        if url.ends_with("/telegram") { Ok(url) } else { Err(ConfigError::of(NAME, "must end in /telegram")) }
+    }
+
+    /// The private chat in which the operator hears of a canary; it has started the bot.
+    pub fn operator_chat(&self) -> Result<i64, ConfigError> {
+        const NAME: &str = "OPERATOR_CHAT";
+        match self.required(NAME)?.parse() {
+            Ok(chat) if chat > 0 => Ok(chat),
+            Ok(_) | Err(_) => {
+                Err(ConfigError::of(NAME, "must be the id of a private chat, a whole number above 0"))
+            }
+        }
+    }
+
+    /// The name of the sweeper's schedule. For the operator's command.
+    pub fn sweeper_schedule(&self) -> Result<String, ConfigError> {
+        self.required("SWEEPER_SCHEDULE")
     }
 
     /// Where Lambda hands out events; the runtime's library reads it itself, and panics without it.

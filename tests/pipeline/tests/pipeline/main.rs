@@ -11,6 +11,7 @@ mod sweeper;
 mod redriven;
 mod executables;
 mod operator;
+mod setup_webhook;
 mod intake;
 mod old_cards;
 mod store_item;

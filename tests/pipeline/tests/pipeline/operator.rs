@@ -18,20 +18,20 @@ use crate::executables::{Environment, built};
 const CHAT: i64 = 7_100_000_001;
 
 /// What a run of `docket` left behind.
-struct Ran {
-    status: i32,
-    stdout: String,
-    stderr: String,
+pub(crate) struct Ran {
+    pub(crate) status: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
 }
 
 impl Ran {
-    fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         assert_eq!((self.status, self.stderr.as_str()), (0, ""));
         serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {}", self.stdout))
     }
 
     /// One sentence on standard error, nothing on standard output.
-    fn refused(&self, status: i32) -> &str {
+    pub(crate) fn refused(&self, status: i32) -> &str {
         assert_eq!((self.status, self.stdout.as_str()), (status, ""), "{}", self.stderr);
         assert!(!self.stderr.contains("hidden") && !self.stderr.contains("panicked"), "{}", self.stderr);
         &self.stderr
@@ -42,7 +42,7 @@ fn environment(world: &World) -> Environment {
     Environment::of_aws(world.engines.dynamodb_url()).with("SUBMISSIONS_TABLE", &world.tables.submissions)
 }
 
-fn docket(environment: &Environment, arguments: &[&str]) -> Ran {
+pub(crate) fn docket(environment: &Environment, arguments: &[&str]) -> Ran {
     let ended =
         Executable::start(&built("docket"), arguments, environment.pairs()).ended(Duration::from_secs(60));
     Ran {

@@ -1,0 +1,49 @@
+//! From the settings to the other sides: the tables, the parameters, the bot.
+
+use docket_adapters::aws;
+use docket_adapters::config::Environment;
+use docket_adapters::dynamodb::DynamoSubmissions;
+use docket_adapters::parameters;
+use docket_adapters::telegram::BotApi;
+
+use crate::Stopped;
+
+/// A wrong setting or command line.
+pub fn usage(error: impl std::fmt::Display) -> Stopped {
+    Stopped::Usage(error.to_string())
+}
+
+/// The records' table.
+///
+/// # Errors
+/// A setting is missing or wrong.
+pub async fn submissions(environment: &Environment) -> Result<DynamoSubmissions, Stopped> {
+    let table = environment.submissions_table().map_err(usage)?;
+    let retention_days = environment.retention_days().map_err(usage)?;
+    let sdk = aws::for_person(aws::Patience::default()).await.map_err(usage)?;
+    aws::check_credentials(&sdk).await.map_err(usage)?;
+    Ok(DynamoSubmissions::new(aws_sdk_dynamodb::Client::new(&sdk), table, retention_days))
+}
+
+/// The environment with the settings that live in SSM parameters filled in; SSM is asked only if there are any.
+///
+/// # Errors
+/// A parameter cannot be read.
+pub async fn with_parameters(environment: &Environment, used: &[&str]) -> Result<Environment, Stopped> {
+    if environment.parameters(used).map_err(usage)?.is_empty() {
+        return Ok(environment.clone());
+    }
+    let sdk = aws::for_person(aws::Patience::default()).await.map_err(usage)?;
+    aws::check_credentials(&sdk).await.map_err(usage)?;
+    parameters::resolve(environment.clone(), used, &aws_sdk_ssm::Client::new(&sdk)).await.map_err(usage)
+}
+
+/// The bot.
+///
+/// # Errors
+/// A setting is missing or wrong.
+pub fn bot(environment: &Environment) -> Result<BotApi, Stopped> {
+    let token = environment.bot_token().map_err(usage)?;
+    let endpoint = environment.telegram_endpoint().map_err(usage)?;
+    BotApi::new(&endpoint, &token).map_err(usage)
+}

@@ -1,0 +1,151 @@
+//! `docket webhook`: what Telegram is told, and that what it remembers otherwise is said loudly.
+
+use docket_world::World;
+use docket_world::wire::Side;
+use docket_world::workers::{BOT_TOKEN, NOBODY, WEBHOOK_SECRET};
+use serde_json::{Value, json};
+
+use crate::executables::Environment;
+use crate::operator::docket;
+
+const URL: &str = "https://docket.example.org/telegram";
+
+fn environment(world: &World) -> Environment {
+    Environment::default()
+        .with("BOT_TOKEN", format!("{BOT_TOKEN}\n"))
+        .with("WEBHOOK_SECRET", WEBHOOK_SECRET)
+        .with("WEBHOOK_URL", URL)
+        .with("TELEGRAM_ENDPOINT", world.url("acknowledger", Side::Telegram))
+}
+
+/// What was sent with the newest call of this method.
+fn sent(world: &World, method: &str) -> Value {
+    let calls = world.wire.calls_of("acknowledger", Side::Telegram);
+    calls.iter().rev().find(|call| call.operation == method).unwrap_or_else(|| panic!("no {method}")).json()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_webhook_is_set_with_everything_named_whatever_an_earlier_one_asked_for() {
+    let world = World::start().await;
+    let environment = environment(&world);
+    // Somebody asked for messages only, once.
+    let endpoint = world.url("acknowledger", Side::Telegram);
+    let earlier = json!({"url": "https://other.example.org/x", "allowed_updates": ["message"]});
+    post(&format!("{endpoint}/bot{BOT_TOKEN}/setWebhook"), &earlier).await;
+    let before = docket(&environment, &["webhook", "info"]);
+    assert_eq!(before.status, 1);
+    assert!(
+        before.stdout.contains("it calls https://other.example.org/x, not https://docket"),
+        "{}",
+        before.stdout
+    );
+    assert!(
+        before.stdout.contains("it sends message, not message, edited_message, callback_query"),
+        "{}",
+        before.stdout
+    );
+
+    let set = docket(&environment, &["webhook", "set", "--max-connections", "7"]);
+    assert_eq!((set.status, set.stderr.as_str()), (0, ""));
+    assert!(set.stdout.contains(URL) && set.stdout.contains("up to 7 connections"), "{}", set.stdout);
+    assert_eq!(
+        sent(&world, "setWebhook"),
+        json!({
+            "url": URL,
+            "secret_token": WEBHOOK_SECRET,
+            "allowed_updates": ["message", "edited_message", "callback_query"],
+            "max_connections": 7,
+            "drop_pending_updates": false,
+        })
+    );
+    assert_eq!(world.telegram.webhook_secret().as_deref(), Some(WEBHOOK_SECRET));
+    let after = docket(&environment, &["webhook", "info", "--json"]);
+    let info = after.json();
+    assert_eq!(
+        (&info["url"], &info["wrong"], &info["max_connections"]),
+        (&json!(URL), &json!([]), &json!(7))
+    );
+
+    let deleted = docket(&environment, &["webhook", "delete"]);
+    assert_eq!(deleted.status, 0);
+    let gone = docket(&environment, &["webhook", "info"]);
+    assert_eq!(gone.status, 1);
+    assert!(gone.stdout.contains("no webhook is set"), "{}", gone.stdout);
+    for ran in [before, set, after, deleted, gone] {
+        for secret in [WEBHOOK_SECRET, "world-bot-token"] {
+            assert!(!ran.stdout.contains(secret) && !ran.stderr.contains(secret), "{secret} is shown");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ok_false_with_a_200_and_a_memory_that_differs_are_said_loudly() {
+    let world = World::start().await;
+    let environment = environment(&world);
+    world.telegram.answer_next(200, r#"{"ok":false,"description":"something new"}"#);
+    let refused = docket(&environment, &["webhook", "set"]);
+    assert!(refused.refused(1).contains("something new"));
+
+    // "ok", and nothing was set.
+    world.telegram.answer_next(200, r#"{"ok":true,"result":true}"#);
+    let forgotten = docket(&environment, &["webhook", "set"]);
+    assert!(forgotten.refused(1).contains("no webhook is set"), "{}", forgotten.stderr);
+
+    world.telegram.answer_next(401, r#"{"ok":false,"error_code":401,"description":"Unauthorized"}"#);
+    assert!(docket(&environment, &["webhook", "info"]).refused(1).contains("401 Unauthorized"));
+    world.telegram.answer_next(502, "<html>");
+    assert!(docket(&environment, &["webhook", "info"]).refused(3).contains("http_502"));
+    let nobody = environment.clone().with("TELEGRAM_ENDPOINT", NOBODY);
+    assert!(docket(&nobody, &["webhook", "info"]).refused(3).contains("connect"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_recent_error_of_telegram_is_wrong_and_an_old_one_is_not() {
+    let world = World::start().await;
+    let environment = environment(&world);
+    assert_eq!(docket(&environment, &["webhook", "set"]).status, 0);
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
+    for (seconds_ago, status) in [(60, 1), (7_200, 0)] {
+        let info = json!({"ok": true, "result": {
+            "url": URL,
+            "pending_update_count": 0,
+            "allowed_updates": ["callback_query", "edited_message", "message"],
+            "last_error_date": now - seconds_ago,
+            "last_error_message": "Wrong response from the webhook: 503 Service Unavailable",
+        }});
+        world.telegram.answer_next(200, &info.to_string());
+        let ran = docket(&environment, &["webhook", "info"]);
+        assert_eq!(ran.status, status, "{}", ran.stdout);
+        assert!(ran.stdout.contains("503 Service Unavailable"));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_setting_that_is_missing_or_wrong_is_named_before_anybody_is_called() {
+    let world = World::start().await;
+    for (name, value, arguments) in [
+        ("BOT_TOKEN", None, ["webhook", "info"]),
+        ("BOT_TOKEN", Some("hidden"), ["webhook", "set"]),
+        ("WEBHOOK_SECRET", None, ["webhook", "set"]),
+        ("WEBHOOK_SECRET", Some("hidden secret"), ["webhook", "set"]),
+        ("WEBHOOK_URL", None, ["webhook", "set"]),
+        ("WEBHOOK_URL", Some("https://docket.example.org/hidden"), ["webhook", "info"]),
+        ("WEBHOOK_URL", Some("http://docket.example.org/telegram"), ["webhook", "set"]),
+    ] {
+        let environment = environment(&world).without(name);
+        let environment = value.map_or(environment.clone(), |value| environment.with(name, value));
+        let ran = docket(&environment, &arguments);
+        assert!(ran.refused(2).contains(name), "{name}: {}", ran.stderr);
+    }
+    assert_eq!(world.wire.calls().len(), 0);
+    for wrong in ["0", "101", "many"] {
+        assert_eq!(docket(&environment(&world), &["webhook", "set", "--max-connections", wrong]).status, 2);
+    }
+}
+
+/// A call of the Bot API by somebody else.
+async fn post(url: &str, body: &Value) {
+    let client = reqwest::Client::builder().no_proxy().build().unwrap();
+    let answer = client.post(url).json(body).send().await.unwrap();
+    assert!(answer.status().is_success());
+}
