@@ -8,7 +8,7 @@ use docket_domain::ports::Clock;
 use docket_domain::reference::Reference;
 
 use crate::reach::{self, usage};
-use crate::{Stopped, json, page, webhook};
+use crate::{Stopped, json, page, sheet, webhook};
 
 /// What is known about an enquiry, and what needs a person.
 #[derive(Debug, Parser)]
@@ -42,6 +42,9 @@ enum Command {
     /// Where Telegram calls.
     #[command(subcommand)]
     Webhook(WebhookCommand),
+    /// The spreadsheet's tab.
+    #[command(subcommand)]
+    Sheet(SheetCommand),
 }
 
 #[derive(Debug, Subcommand)]
@@ -60,6 +63,12 @@ enum WebhookCommand {
     },
     /// Tell Telegram to call nobody; updates wait for a day.
     Delete,
+}
+
+#[derive(Debug, Subcommand)]
+enum SheetCommand {
+    /// Make the tab and its header where they are missing. What stands there already is never touched.
+    Init,
 }
 
 /// What a command printed, and whether it found something wrong.
@@ -92,6 +101,10 @@ pub async fn run(cli: Cli, environment: &Environment) -> Result<Printed, Stopped
             Ok(if as_json { pretty(&json::reviews(&listed)) } else { page::reviews(&listed, now) }.into())
         }
         Command::Webhook(command) => of_webhook(command, environment).await,
+        Command::Sheet(SheetCommand::Init) => {
+            let environment = reach::with_parameters(environment, &["GOOGLE_CREDENTIALS"]).await?;
+            sheet::init(&reach::sheet(&environment)?).await.map(Printed::from)
+        }
     }
 }
 

@@ -8,6 +8,7 @@ pub mod cli;
 pub mod json;
 pub mod page;
 pub mod reach;
+pub mod sheet;
 pub mod visible;
 pub mod webhook;
 

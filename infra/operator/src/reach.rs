@@ -1,10 +1,14 @@
 //! From the settings to the other sides: the tables, the parameters, the bot.
 
 use docket_adapters::aws;
-use docket_adapters::config::Environment;
+use docket_adapters::clock::SystemClock;
+use docket_adapters::config::{ConfigError, Environment};
 use docket_adapters::dynamodb::DynamoSubmissions;
 use docket_adapters::parameters;
+use docket_adapters::sheets::{Credentials, GoogleSheet, SheetSettings};
 use docket_adapters::telegram::BotApi;
+
+use docket_domain::limits::{APPEND_TIMEOUT_MS, READ_TIMEOUT_MS};
 
 use crate::Stopped;
 
@@ -36,6 +40,25 @@ pub async fn with_parameters(environment: &Environment, used: &[&str]) -> Result
     let sdk = aws::for_person(aws::Patience::default()).await.map_err(usage)?;
     aws::check_credentials(&sdk).await.map_err(usage)?;
     parameters::resolve(environment.clone(), used, &aws_sdk_ssm::Client::new(&sdk)).await.map_err(usage)
+}
+
+/// The sheet.
+///
+/// # Errors
+/// A setting is missing or wrong.
+pub fn sheet(environment: &Environment) -> Result<GoogleSheet<SystemClock>, Stopped> {
+    let credentials = environment.google_credentials().map_err(usage)?;
+    let credentials = Credentials::parse(credentials.expose())
+        .map_err(|error| usage(ConfigError::of("GOOGLE_CREDENTIALS", error)))?;
+    let settings = SheetSettings {
+        endpoint: environment.sheets_endpoint().map_err(usage)?,
+        spreadsheet_id: environment.spreadsheet_id().map_err(usage)?,
+        tab: environment.sheet_name().map_err(usage)?,
+        credentials,
+        append_timeout_ms: APPEND_TIMEOUT_MS,
+        read_timeout_ms: READ_TIMEOUT_MS,
+    };
+    GoogleSheet::new(settings, SystemClock).map_err(usage)
 }
 
 /// The bot.

@@ -107,6 +107,12 @@ impl Call {
         Self::post(url, "application/json", body)
     }
 
+    /// A PUT of JSON.
+    #[must_use]
+    pub fn put_json(url: String, body: &impl Serialize) -> Self {
+        Self { method: Method::PUT, ..Self::post_json(url, body) }
+    }
+
     /// A POST of a form that is encoded already.
     #[must_use]
     pub fn post_form(url: String, form: String) -> Self {

@@ -9,6 +9,7 @@ mod credentials;
 mod layout;
 mod lookup;
 mod read;
+mod setup;
 mod token;
 mod url;
 
@@ -23,6 +24,7 @@ use docket_domain::status::{Cause, Finding};
 
 pub use self::credentials::{Credentials, CredentialsError, ServiceAccount};
 use self::layout::Layout;
+pub use self::setup::{HeaderRow, OurTab, Survey};
 use self::token::Tokens;
 use self::url::Address;
 use crate::http::{Call, Deadline, Http, HttpUnavailable};
@@ -72,6 +74,12 @@ impl<C: Clock> GoogleSheet<C> {
             append_timeout_ms,
             read_timeout_ms,
         })
+    }
+
+    /// The address with which the spreadsheet has to be shared.
+    #[must_use]
+    pub fn account(&self) -> &str {
+        self.tokens.account()
     }
 
     /// Sends a request with a token. Only after Google's own 401, which says that it was not executed, does it go once

@@ -44,6 +44,11 @@ impl Tokens {
         Self { credentials, kept: Mutex::new(None) }
     }
 
+    /// Whose tokens they are.
+    pub(super) fn account(&self) -> &str {
+        self.credentials.account()
+    }
+
     /// The kept token, or a fresh one. Whoever comes meanwhile waits for that one instead of asking too.
     ///
     /// `now` is when it was asked for: counted from then, a fresh token cannot be older than it is thought to be.

@@ -60,6 +60,30 @@ impl Address {
         )
     }
 
+    /// `spreadsheets.get`, the names of all tabs and what is protected against whom.
+    pub(super) fn properties(&self) -> String {
+        format!(
+            "{}?fields=sheets(properties(sheetId%2Ctitle)%2CprotectedRanges(range%2CrequestingUserCanEdit%2CwarningOnly))",
+            self.spreadsheet
+        )
+    }
+
+    /// `spreadsheets.values.get` of everything in the tab.
+    pub(super) fn whole_tab(&self) -> String {
+        let tab = utf8_percent_encode(&quoted(&self.tab), ENCODED).to_string();
+        format!("{}/values/{tab}?majorDimension=ROWS&valueRenderOption=UNFORMATTED_VALUE", self.spreadsheet)
+    }
+
+    /// `spreadsheets.values.update` of these cells.
+    pub(super) fn update(&self, cells: &str) -> String {
+        format!("{}/values/{}?valueInputOption=RAW", self.spreadsheet, self.encoded(cells))
+    }
+
+    /// `spreadsheets.batchUpdate`.
+    pub(super) fn batch_update(&self) -> String {
+        format!("{}:batchUpdate", self.spreadsheet)
+    }
+
     /// How many ranges one request may name without its URL growing too long.
     pub(super) fn ranges_per_request(&self) -> usize {
         let bytes_each = format!("&ranges={}", self.encoded("A9999999:F9999999")).len();

@@ -9,6 +9,7 @@ mod cells;
 mod failures;
 mod ranges;
 mod read;
+mod setup;
 mod tokens;
 
 use std::pin::pin;

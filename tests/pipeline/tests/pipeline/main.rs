@@ -12,6 +12,7 @@ mod redriven;
 mod executables;
 mod operator;
 mod setup_webhook;
+mod setup_sheet;
 mod intake;
 mod old_cards;
 mod store_item;

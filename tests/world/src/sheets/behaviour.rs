@@ -264,10 +264,7 @@ impl Behaviour {
     /// 400: somebody protected the range.
     #[must_use]
     pub fn protected_cell() -> Self {
-        Self::refuses(Refusal::invalid(
-            "You are trying to edit a protected cell or object. Please contact the spreadsheet owner to remove \
-             protection if you need to edit.",
-        ))
+        Self::refuses(Refusal::protected())
     }
 
     /// 400: ten million cells are used up.

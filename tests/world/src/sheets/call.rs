@@ -18,6 +18,14 @@ pub(super) struct Append {
     pub(super) rows: Vec<Vec<Value>>,
 }
 
+/// `values.update`, decoded.
+#[derive(Debug, Clone)]
+pub(super) struct Update {
+    pub(super) range: String,
+    pub(super) input: Input,
+    pub(super) rows: Vec<Vec<Value>>,
+}
+
 /// `values.get` and `values.batchGet`.
 #[derive(Debug, Clone)]
 pub(super) struct Read {
@@ -33,6 +41,9 @@ pub(super) enum Call {
     BatchRead(Read),
     /// `spreadsheets.get`
     Tabs,
+    /// `spreadsheets.batchUpdate`
+    BatchUpdate(Vec<Value>),
+    Update(Update),
 }
 
 /// What kind of request this is, as far as the path tells; `Other` is nothing that this fake knows.
@@ -42,6 +53,8 @@ pub enum Kind {
     Read,
     BatchRead,
     Tabs,
+    Update,
+    BatchUpdate,
     Token,
     Other,
 }
@@ -78,6 +91,22 @@ pub(super) fn parse(request: &Request, cell_characters: usize) -> Result<(String
             known_only(&query, &["ranges", "includeGridData"])?;
             Call::Tabs
         }
+        Kind::BatchUpdate => {
+            known_only(&query, &[])?;
+            let body: Value = serde_json::from_slice(&request.body)
+                .map_err(|_| Refusal::invalid("Invalid JSON payload received. Unexpected token."))?;
+            Call::BatchUpdate(body["requests"].as_array().cloned().unwrap_or_default())
+        }
+        Kind::Update => {
+            known_only(&query, &["valueInputOption"])?;
+            let body: Value = serde_json::from_slice(&request.body)
+                .map_err(|_| Refusal::invalid("Invalid JSON payload received. Unexpected token."))?;
+            Call::Update(Update {
+                range: decode(route.range)?,
+                input: parse_input(&query)?,
+                rows: parse_cells(body.get("values"), cell_characters)?,
+            })
+        }
         Kind::Other | Kind::Token => return Err(Refusal::invalid("This fake does not imitate this method.")),
     };
     Ok((spreadsheet_id, call))
@@ -90,7 +119,7 @@ fn route(request: &Request) -> Option<Route<'_>> {
     let of = |kind, spreadsheet_id, range| Some(Route { kind, spreadsheet_id, range });
     match (request.method.as_str(), segments.as_slice()) {
         ("GET", [id]) => of(Kind::Tabs, id, ""),
-        ("POST", [id]) => of(Kind::Other, id.strip_suffix(":batchUpdate")?, ""),
+        ("POST", [id]) => of(Kind::BatchUpdate, id.strip_suffix(":batchUpdate")?, ""),
         ("GET", [id, "values:batchGet"]) => of(Kind::BatchRead, id, ""),
         ("GET", [id, "values", range]) if !range.is_empty() => of(Kind::Read, id, range),
         ("POST", [id, "values", last]) => match last.rsplit_once(':')? {
@@ -99,7 +128,7 @@ fn route(request: &Request) -> Option<Route<'_>> {
             _ => None,
         },
         ("POST", [id, rest]) if rest.starts_with("values:") => of(Kind::Other, id, ""),
-        ("PUT", [id, "values", range]) => of(Kind::Other, id, range),
+        ("PUT", [id, "values", range]) => of(Kind::Update, id, range),
         _ => None,
     }
 }
@@ -170,6 +199,17 @@ fn parse_dimension(name: Option<&str>) -> Result<bool, Refusal> {
     }
 }
 
+fn parse_input(query: &Pairs) -> Result<Input, Refusal> {
+    match one(query, "valueInputOption") {
+        Some("RAW") => Ok(Input::Raw),
+        Some("USER_ENTERED") => Ok(Input::UserEntered),
+        None | Some("INPUT_VALUE_OPTION_UNSPECIFIED") => {
+            Err(Refusal::invalid("'valueInputOption' is required but not specified"))
+        }
+        Some(other) => Err(unknown_option("value_input_option", "ValueInputOption", other)),
+    }
+}
+
 fn parse_append(
     range: String,
     query: &Pairs,
@@ -177,14 +217,7 @@ fn parse_append(
     cell_characters: usize,
 ) -> Result<Append, Refusal> {
     known_only(query, &["valueInputOption", "insertDataOption"])?;
-    let input = match one(query, "valueInputOption") {
-        Some("RAW") => Input::Raw,
-        Some("USER_ENTERED") => Input::UserEntered,
-        None | Some("INPUT_VALUE_OPTION_UNSPECIFIED") => {
-            return Err(Refusal::invalid("'valueInputOption' is required but not specified"));
-        }
-        Some(other) => return Err(unknown_option("value_input_option", "ValueInputOption", other)),
-    };
+    let input = parse_input(query)?;
     let insert_rows = match one(query, "insertDataOption") {
         None | Some("OVERWRITE") => false,
         Some("INSERT_ROWS") => true,

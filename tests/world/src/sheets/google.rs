@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
+use super::batch;
 use super::behaviour::{Behaviour, Effect};
 use super::call::{self, Append, Call, Kind};
 use super::grid::Workbook;
@@ -68,6 +69,8 @@ impl SharedGoogle {
                 tabs: Vec::new(),
                 cell_limit: 10_000_000,
                 cell_characters: 50_000,
+                metadata: Vec::new(),
+                viewer_only: false,
             },
             issuer: Issuer::new(),
             plans: Plans::default(),
@@ -166,6 +169,12 @@ impl Google {
                         .map(|answers| Some(json!({"spreadsheetId": spreadsheet_id, "valueRanges": answers})))
                 }
                 Ok(Call::Tabs) => Ok(Some(values::describe(&self.workbook))),
+                Ok(Call::BatchUpdate(requests)) => {
+                    batch::batch_update(&mut self.workbook, &requests).map(Some)
+                }
+                Ok(Call::Update(update)) => {
+                    batch::update(&mut self.workbook, &update, self.clock.now_ms()).map(Some)
+                }
                 Err(refusal) => Err(refusal),
             }
         };

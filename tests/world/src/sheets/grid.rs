@@ -32,13 +32,16 @@ impl Row {
     }
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Tab {
     pub(super) sheet_id: usize,
     pub(super) title: String,
     pub(super) rows: Vec<Row>,
     pub(super) row_count: usize,
     pub(super) column_count: usize,
+    pub(super) frozen_rows: usize,
+    /// Somebody protected all of it, and our account is not among the editors.
+    pub(super) protected: bool,
 }
 
 impl Tab {
@@ -116,7 +119,7 @@ impl Tab {
 }
 
 /// One spreadsheet document.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Workbook {
     pub(super) spreadsheet_id: String,
     pub(super) tabs: Vec<Tab>,
@@ -124,6 +127,10 @@ pub(super) struct Workbook {
     pub(super) cell_limit: usize,
     /// The longest cell that an append may bring, in UTF-16 units.
     pub(super) cell_characters: usize,
+    /// Ids of developer metadata in use.
+    pub(super) metadata: Vec<i64>,
+    /// Our account may look and not touch.
+    pub(super) viewer_only: bool,
 }
 
 impl Workbook {
@@ -135,6 +142,8 @@ impl Workbook {
             rows: vec![Row::of(header)],
             row_count: NEW_ROWS,
             column_count: NEW_COLUMNS,
+            frozen_rows: 0,
+            protected: false,
         });
     }
 

@@ -6,6 +6,7 @@
 //!
 //! Rows are numbered from 1 and columns have letters, as people see them. Sockets are somebody else's business.
 
+mod batch;
 mod behaviour;
 mod call;
 mod cell;
@@ -102,6 +103,28 @@ impl FakeSheets {
     /// Sorts all but the header, ascending.
     pub fn sort_by_column(&self, tab: &str, column: &str) {
         self.at(tab, |tab| tab.sort_by_column(column_index(column)));
+    }
+
+    /// Shares the spreadsheet with our account for looking only, or for changing again.
+    pub fn share_for_viewing_only(&self, viewer_only: bool) {
+        self.with(|google| google.workbook.viewer_only = viewer_only);
+    }
+
+    /// Protects a whole tab against our account, or no longer.
+    pub fn protect(&self, tab: &str, protected: bool) {
+        self.at(tab, |tab| tab.protected = protected);
+    }
+
+    /// Rows of a tab that stay in sight.
+    #[must_use]
+    pub fn frozen_rows(&self, tab: &str) -> usize {
+        self.at(tab, |tab| tab.frozen_rows)
+    }
+
+    /// The names of all tabs.
+    #[must_use]
+    pub fn tabs(&self) -> Vec<String> {
+        self.with(|google| google.workbook.titles().into_iter().map(str::to_owned).collect())
     }
 
     pub fn rename_tab(&self, from: &str, to: &str) {

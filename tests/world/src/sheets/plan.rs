@@ -9,6 +9,8 @@ use super::call::Kind;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum On {
     Appends,
+    /// What setting up changes: tabs and single cells.
+    Changes,
     /// Reading values or the list of tabs.
     Reads,
     /// Everything sent to Sheets.
@@ -21,6 +23,7 @@ impl On {
         match kind {
             Kind::Append => matches!(self, Self::Appends | Self::Sheets),
             Kind::Read | Kind::BatchRead | Kind::Tabs => matches!(self, Self::Reads | Self::Sheets),
+            Kind::Update | Kind::BatchUpdate => matches!(self, Self::Changes | Self::Sheets),
             Kind::Other => self == Self::Sheets,
             Kind::Token => self == Self::Tokens,
         }

@@ -44,7 +44,7 @@ impl Quota {
     /// Takes a unit for a request of this kind. Without one left, names the exhausted group: `Write`, `Read`.
     pub(super) fn take(&mut self, kind: Kind, now_ms: i64) -> Result<(), &'static str> {
         let (taken, group) = match kind {
-            Kind::Append | Kind::Other => (&mut self.writes_ms, "Write"),
+            Kind::Append | Kind::Update | Kind::BatchUpdate | Kind::Other => (&mut self.writes_ms, "Write"),
             Kind::Read | Kind::BatchRead | Kind::Tabs => (&mut self.reads_ms, "Read"),
             Kind::Token => return Ok(()),
         };

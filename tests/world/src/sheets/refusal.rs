@@ -45,6 +45,14 @@ impl Refusal {
         Self::invalid("Your input contains more than the maximum of 50000 characters in a single cell.")
     }
 
+    /// Somebody protected what was to be changed.
+    pub(super) fn protected() -> Self {
+        Self::invalid(
+            "You are trying to edit a protected cell or object. Please contact the spreadsheet owner to remove \
+             protection if you need to edit.",
+        )
+    }
+
     pub(super) fn workbook_full(cell_limit: usize) -> Self {
         Self::invalid(&format!(
             "This action would increase the number of cells in the workbook above the limit of {cell_limit} cells."

@@ -23,6 +23,12 @@ pub(super) fn write(
     hidden: Option<Hidden>,
     now_ms: i64,
 ) -> Result<Value, Refusal> {
+    if workbook.viewer_only {
+        return Err(Refusal::of_sheets(403, "PERMISSION_DENIED", "The caller does not have permission"));
+    }
+    if workbook.tabs[number].protected {
+        return Err(Refusal::protected());
+    }
     let count = append.rows.len();
     let width = append.rows.iter().map(Vec::len).max().unwrap_or(0);
     let tab = &workbook.tabs[number];
@@ -92,13 +98,22 @@ pub(super) fn describe(workbook: &Workbook) -> Value {
         .iter()
         .enumerate()
         .map(|(index, tab)| {
-            json!({"properties": {
+            let mut sheet = json!({"properties": {
                 "sheetId": tab.sheet_id,
                 "title": tab.title,
                 "index": index,
                 "sheetType": "GRID",
                 "gridProperties": {"rowCount": tab.row_count, "columnCount": tab.column_count}
-            }})
+            }});
+            if tab.frozen_rows > 0 {
+                sheet["properties"]["gridProperties"]["frozenRowCount"] = json!(tab.frozen_rows);
+            }
+            if tab.protected {
+                // `requestingUserCanEdit` is false, and so it is left out.
+                sheet["protectedRanges"] =
+                    json!([{"protectedRangeId": 1, "range": {"sheetId": tab.sheet_id}}]);
+            }
+            sheet
         })
         .collect();
     json!({
