@@ -15,9 +15,9 @@ use sweeper::Sweeper;
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda_runtime::Error> {
     let environment = Environment::of_process();
-    lambda::complete_environment(&environment);
+    lambda::complete_environment(&environment, "sweeper");
     telemetry::start(environment.log_level());
-    let meter = Arc::new(EmbeddedMeter::new("sweeper"));
+    let meter = Arc::new(EmbeddedMeter::new(environment.function_name()));
     match build(&environment, Arc::clone(&meter)).await {
         Ok(sweeper) => lambda::serve(sweeper, meter, SystemClock, &environment).await,
         Err(error) => lambda::refuse_to_start(&error),

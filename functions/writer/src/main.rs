@@ -2,14 +2,17 @@
 
 use std::sync::Arc;
 
+use aws_types::SdkConfig;
 use docket_adapters::clock::SystemClock;
 use docket_adapters::config::{ConfigError, Environment};
 use docket_adapters::dynamodb::DynamoSubmissions;
 use docket_adapters::lambda::Function;
+use docket_adapters::parameters::InParameters;
+use docket_adapters::rotation::Rotating;
 use docket_adapters::sheets::{Credentials, GoogleSheet, SheetSettings};
 use docket_adapters::sqs::SqsDoorbell;
 use docket_adapters::telemetry::EmbeddedMeter;
-use docket_adapters::{aws, lambda, parameters, telemetry};
+use docket_adapters::{aws, lambda, telemetry};
 use docket_domain::limits::READ_TIMEOUT_MS;
 use writer::Writer;
 use writer::pace::Pace;
@@ -17,21 +20,31 @@ use writer::pace::Pace;
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda_runtime::Error> {
     let environment = Environment::of_process();
-    lambda::complete_environment(&environment);
+    lambda::complete_environment(&environment, "writer");
     telemetry::start(environment.log_level());
-    let meter = Arc::new(EmbeddedMeter::new("writer"));
-    match build(environment.clone(), Arc::clone(&meter)).await {
+    let meter = Arc::new(EmbeddedMeter::new(environment.function_name()));
+    match start(environment.clone(), Arc::clone(&meter)).await {
         Ok(writer) => lambda::serve(writer, meter, SystemClock, &environment).await,
         Err(error) => lambda::refuse_to_start(&error),
     }
 }
 
-async fn build(environment: Environment, meter: Arc<EmbeddedMeter>) -> Result<impl Function, ConfigError> {
+async fn start(environment: Environment, meter: Arc<EmbeddedMeter>) -> Result<impl Function, ConfigError> {
     let sdk = aws::for_function(&environment, aws::Patience::default())?;
-    let environment =
-        parameters::resolve(environment, &["GOOGLE_CREDENTIALS"], &aws_sdk_ssm::Client::new(&sdk)).await?;
+    let client = aws_sdk_ssm::Client::new(&sdk);
+    let settings = InParameters::new(environment, &["GOOGLE_CREDENTIALS"], client);
+    let of = Arc::clone(&meter);
+    let build = move |environment: &Environment| build(environment, &sdk, Arc::clone(&of));
+    Rotating::start(settings, SystemClock, meter, build).await
+}
+
+fn build(
+    environment: &Environment,
+    sdk: &SdkConfig,
+    meter: Arc<EmbeddedMeter>,
+) -> Result<impl Function + use<>, ConfigError> {
     let timing = environment.writer_timing()?;
-    let dynamodb = aws_sdk_dynamodb::Client::new(&sdk);
+    let dynamodb = aws_sdk_dynamodb::Client::new(sdk);
     let queue = environment.queue_url("ACKNOWLEDGE_QUEUE_URL")?;
     Ok(Writer {
         submissions: DynamoSubmissions::new(
@@ -39,8 +52,8 @@ async fn build(environment: Environment, meter: Arc<EmbeddedMeter>) -> Result<im
             environment.submissions_table()?,
             environment.retention_days()?,
         ),
-        sheet: sheet(&environment, timing.append_timeout_ms)?,
-        acknowledge_queue: SqsDoorbell::acknowledge_queue(aws_sdk_sqs::Client::new(&sdk), queue),
+        sheet: sheet(environment, timing.append_timeout_ms)?,
+        acknowledge_queue: SqsDoorbell::acknowledge_queue(aws_sdk_sqs::Client::new(sdk), queue),
         clock: SystemClock,
         meter,
         timing,
@@ -49,7 +62,8 @@ async fn build(environment: Environment, meter: Arc<EmbeddedMeter>) -> Result<im
 }
 
 fn sheet(environment: &Environment, append_timeout_ms: u64) -> Result<GoogleSheet<SystemClock>, ConfigError> {
-    let credentials = Credentials::parse(environment.google_credentials()?.expose())
+    let caller = aws::Caller::of_function(environment)?;
+    let credentials = Credentials::parse(environment.google_credentials()?.expose(), &caller)
         .map_err(|error| ConfigError::of("GOOGLE_CREDENTIALS", error))?;
     let settings = SheetSettings {
         endpoint: environment.sheets_endpoint()?,

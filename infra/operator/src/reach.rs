@@ -48,7 +48,8 @@ pub async fn with_parameters(environment: &Environment, used: &[&str]) -> Result
 /// A setting is missing or wrong.
 pub fn sheet(environment: &Environment) -> Result<GoogleSheet<SystemClock>, Stopped> {
     let credentials = environment.google_credentials().map_err(usage)?;
-    let credentials = Credentials::parse(credentials.expose())
+    let caller = aws::Caller::of_function(environment).ok();
+    let credentials = Credentials::parse_for(credentials.expose(), caller.as_ref())
         .map_err(|error| usage(ConfigError::of("GOOGLE_CREDENTIALS", error)))?;
     let settings = SheetSettings {
         endpoint: environment.sheets_endpoint().map_err(usage)?,

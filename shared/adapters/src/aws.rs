@@ -36,8 +36,52 @@ impl Default for Patience {
     }
 }
 
-/// The SDK of a function: region, credentials and endpoints as Lambda's environment gives them. Lambda starts a new
-/// process before its credentials expire.
+/// Who a function is to AWS: its role's credentials, and the region in which it signs, as Lambda's environment gives them.
+/// Lambda starts a new process before they expire.
+#[derive(Clone)]
+pub struct Caller {
+    credentials: Credentials,
+    region: String,
+}
+
+impl Caller {
+    /// # Errors
+    /// No region or no credentials.
+    pub fn of_function(environment: &Environment) -> Result<Self, ConfigError> {
+        let credentials = Credentials::new(
+            environment.required("AWS_ACCESS_KEY_ID")?,
+            environment.required("AWS_SECRET_ACCESS_KEY")?,
+            environment.optional("AWS_SESSION_TOKEN")?,
+            None,
+            "environment",
+        );
+        // The SDK's own first and second place for it.
+        let region = match environment.optional("AWS_REGION")? {
+            Some(region) => region,
+            None => match environment.optional("AWS_DEFAULT_REGION")? {
+                Some(region) => region,
+                None => environment.required("AWS_REGION")?,
+            },
+        };
+        Ok(Self { credentials, region })
+    }
+
+    pub(crate) fn credentials(&self) -> &Credentials {
+        &self.credentials
+    }
+
+    pub(crate) fn region(&self) -> &str {
+        &self.region
+    }
+}
+
+impl std::fmt::Debug for Caller {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Caller").field("region", &self.region).finish_non_exhaustive()
+    }
+}
+
+/// The SDK of a function: region, credentials and endpoints as Lambda's environment gives them.
 ///
 /// It knows none of the other places where a person's machine may keep credentials: they would be a tenth of what is
 /// deployed.
@@ -45,21 +89,7 @@ impl Default for Patience {
 /// # Errors
 /// No region or no credentials: every call would fail later, looking like a network that is down.
 pub fn for_function(environment: &Environment, patience: Patience) -> Result<SdkConfig, ConfigError> {
-    let credentials = Credentials::new(
-        environment.required("AWS_ACCESS_KEY_ID")?,
-        environment.required("AWS_SECRET_ACCESS_KEY")?,
-        environment.optional("AWS_SESSION_TOKEN")?,
-        None,
-        "environment",
-    );
-    // The SDK's own first and second place for it.
-    let region = match environment.optional("AWS_REGION")? {
-        Some(region) => region,
-        None => match environment.optional("AWS_DEFAULT_REGION")? {
-            Some(region) => region,
-            None => environment.required("AWS_REGION")?,
-        },
-    };
+    let Caller { credentials, region } = Caller::of_function(environment)?;
     let mut sdk = SdkConfig::builder()
         .behavior_version(BehaviorVersion::latest())
         .region(Region::new(region))

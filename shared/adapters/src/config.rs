@@ -47,7 +47,7 @@ impl ConfigError {
 }
 
 /// The environment variables, trimmed.
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Environment(HashMap<String, String>);
 
 /// Settings that may be given by the name of an SSM parameter instead, in `NAME_PARAMETER`.
@@ -140,8 +140,7 @@ impl Environment {
             (None, None) => return Err(ConfigError::of(name, "is missing")),
         };
         let parsed = reqwest::Url::parse(&value).map_err(|_| ConfigError::of(name, "is not a URL"))?;
-        let clear = parsed.scheme() == "http" && is_loopback(&parsed);
-        if parsed.scheme() != "https" && !clear {
+        if !is_safe(&parsed) {
             return Err(ConfigError::of(name, "must be https, or http on a loopback address"));
         }
         Ok(value.trim_end_matches('/').to_owned())
@@ -320,6 +319,12 @@ impl Environment {
         self.required("AWS_LAMBDA_RUNTIME_API")
     }
 
+    /// The name under which Lambda runs this function: its metrics' dimension, since two deployments may share an account.
+    #[must_use]
+    pub fn function_name(&self) -> String {
+        self.0.get("AWS_LAMBDA_FUNCTION_NAME").cloned().unwrap_or_default()
+    }
+
     /// The level of our own log lines: Lambda's own setting for JSON logs.
     #[must_use]
     pub fn log_level(&self) -> tracing::Level {
@@ -330,8 +335,13 @@ impl Environment {
     }
 }
 
+/// Whether a secret may be sent there: https, or http that stays on this machine.
+pub(crate) fn is_safe(url: &reqwest::Url) -> bool {
+    url.scheme() == "https" || (url.scheme() == "http" && is_loopback(url))
+}
+
 /// Whether requests to it stay on this machine.
-pub(crate) fn is_loopback(url: &reqwest::Url) -> bool {
+fn is_loopback(url: &reqwest::Url) -> bool {
     match url.host_str() {
         Some("localhost" | "[::1]") => true,
         Some(host) => host.parse::<std::net::Ipv4Addr>().is_ok_and(|address| address.is_loopback()),

@@ -32,17 +32,14 @@ pub trait Function: Send + Sync {
 
 /// What Lambda always sets, and what stands for it elsewhere. The runtime's library panics without them and Docket needs
 /// none of them: the address of the Runtime API is enough to serve.
-const SET_BY_LAMBDA: [(&str, &str); 3] = [
-    ("AWS_LAMBDA_FUNCTION_NAME", "docket"),
-    ("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "128"),
-    ("AWS_LAMBDA_FUNCTION_VERSION", "$LATEST"),
-];
+const SET_BY_LAMBDA: [(&str, &str); 2] =
+    [("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "128"), ("AWS_LAMBDA_FUNCTION_VERSION", "$LATEST")];
 
 /// Starts this executable over with what Lambda would have set, where it is not set: a process cannot safely set its own
 /// variables. Returns at once under Lambda. To be called first, before anything was begun.
-pub fn complete_environment(environment: &Environment) {
-    let missing: Vec<_> =
-        SET_BY_LAMBDA.into_iter().filter(|(name, _)| environment.required(name).is_err()).collect();
+pub fn complete_environment(environment: &Environment, name: &str) {
+    let all = [("AWS_LAMBDA_FUNCTION_NAME", name)].into_iter().chain(SET_BY_LAMBDA);
+    let missing: Vec<_> = all.filter(|(name, _)| environment.required(name).is_err()).collect();
     if missing.is_empty() {
         return;
     }

@@ -8,6 +8,7 @@ pub mod dynamodb;
 pub mod http;
 pub mod lambda;
 pub mod parameters;
+pub mod rotation;
 pub mod sheets;
 pub mod sqs;
 pub mod telegram;

@@ -1,8 +1,35 @@
-//! Settings that live in SSM parameters: read once at start, all in one call, never written to the environment.
+//! Settings that live in SSM parameters: read all in one call, never written to the environment.
 
 use aws_sdk_ssm::Client;
 
+use crate::aws;
 use crate::config::{ConfigError, Environment};
+use crate::rotation::Settings;
+
+/// The settings of a function: its environment, and what stands in parameters that the environment names.
+pub struct InParameters {
+    environment: Environment,
+    used: &'static [&'static str],
+    client: Client,
+}
+
+impl InParameters {
+    /// `used` are the settings of this function that may stand in a parameter.
+    #[must_use]
+    pub fn new(environment: Environment, used: &'static [&'static str], client: Client) -> Self {
+        Self { environment, used, client }
+    }
+}
+
+impl Settings for InParameters {
+    fn may_change(&self) -> bool {
+        self.environment.parameters(self.used).is_ok_and(|wanted| !wanted.is_empty())
+    }
+
+    async fn read(&self) -> Result<Environment, ConfigError> {
+        resolve(self.environment.clone(), self.used, &self.client).await
+    }
+}
 
 /// Fills in every setting of `used` that is given by a parameter's name.
 ///
@@ -18,11 +45,13 @@ pub async fn resolve(
         return Ok(environment);
     }
     let names: Vec<String> = wanted.iter().map(|(_, parameter)| parameter.clone()).collect();
-    let answer =
-        client.get_parameters().set_names(Some(names)).with_decryption(true).send().await.map_err(|_| {
+    let answer = client.get_parameters().set_names(Some(names)).with_decryption(true).send().await.map_err(
+        |error| {
             let settings: Vec<String> = wanted.iter().map(|(name, _)| format!("{name}_PARAMETER")).collect();
-            ConfigError::of(&settings.join(", "), "could not be read from SSM")
-        })?;
+            let cause = aws::cause(&error);
+            ConfigError::of(&settings.join(", "), format!("could not be read from SSM: {cause}"))
+        },
+    )?;
     let mut filled = environment;
     for (name, parameter) in wanted {
         let value = answer

@@ -68,14 +68,15 @@ pub fn log_panics() {
 /// Collects the metrics of one invocation and writes them as one line of CloudWatch's embedded metric format.
 #[derive(Debug)]
 pub struct EmbeddedMeter {
-    function: &'static str,
+    function: String,
     values: Mutex<BTreeMap<Metric, f64>>,
 }
 
 impl EmbeddedMeter {
+    /// `function` is the name under which Lambda runs it.
     #[must_use]
-    pub fn new(function: &'static str) -> Self {
-        Self { function, values: Mutex::default() }
+    pub fn new(function: impl Into<String>) -> Self {
+        Self { function: function.into(), values: Mutex::default() }
     }
 
     /// The line for what was recorded since the last one; none when nothing was.
@@ -95,7 +96,7 @@ impl EmbeddedMeter {
                 "CloudWatchMetrics": [{"Namespace": NAMESPACE, "Dimensions": [[DIMENSION]], "Metrics": metrics}],
             }),
         );
-        line.insert(DIMENSION.into(), self.function.into());
+        line.insert(DIMENSION.into(), self.function.clone().into());
         for (metric, value) in values {
             line.insert(metric.name().into(), json!(value));
         }

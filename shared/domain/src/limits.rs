@@ -83,6 +83,12 @@ pub const SEND_TIMEOUT_MS: u64 = 15_000;
 pub const READ_TIMEOUT_MS: u64 = 20_000;
 pub const LEASE_SECONDS: u64 = 120;
 pub const RETENTION_DAYS: u64 = 365;
+/// How long settings that were read from SSM are trusted by a process that lives on.
+pub const PARAMETERS_TRUSTED_SECONDS: u64 = 300;
+/// When they are read again after they could not be, or were refused.
+pub const PARAMETERS_RETRY_SECONDS: u64 = 60;
+/// Time that must remain of an invocation to read them first.
+pub const PARAMETERS_READ_MS: u64 = 10_000;
 /// Time that must remain after an outward call to mark its outcome.
 pub const MARKING_MS: u64 = 2_000;
 /// Time that must remain before an outward call to claim what it carries.

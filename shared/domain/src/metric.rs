@@ -1,6 +1,6 @@
 //! Every metric that Docket emits: the one list that code, alarms and dashboard agree on.
 
-/// A metric's name and unit; which function emits it is the only dimension.
+/// A metric's name and unit; which function of which deployment emits it is the only dimension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Metric {
     /// Submissions newly stored.
@@ -19,6 +19,8 @@ pub enum Metric {
     MessageDropped,
     /// Records that this release cannot read.
     RecordUnreadable,
+    /// Settings in parameters that could not be read again, or whose new value is refused.
+    SettingsRefused,
     /// Append requests sent.
     Appends,
     /// Rows proved to be in the sheet.
@@ -56,7 +58,7 @@ pub enum Metric {
 }
 
 impl Metric {
-    pub const ALL: [Self; 25] = [
+    pub const ALL: [Self; 26] = [
         Self::Recorded,
         Self::Replayed,
         Self::Conflicted,
@@ -65,6 +67,7 @@ impl Metric {
         Self::RingFailed,
         Self::MessageDropped,
         Self::RecordUnreadable,
+        Self::SettingsRefused,
         Self::Appends,
         Self::WriteConfirmed,
         Self::WriteUncertain,
@@ -96,6 +99,7 @@ impl Metric {
             Self::RingFailed => "RingFailed",
             Self::MessageDropped => "MessageDropped",
             Self::RecordUnreadable => "RecordUnreadable",
+            Self::SettingsRefused => "SettingsRefused",
             Self::Appends => "Appends",
             Self::WriteConfirmed => "WriteConfirmed",
             Self::WriteUncertain => "WriteUncertain",
@@ -129,6 +133,7 @@ impl Metric {
             | Self::RingFailed
             | Self::MessageDropped
             | Self::RecordUnreadable
+            | Self::SettingsRefused
             | Self::Appends
             | Self::WriteConfirmed
             | Self::WriteUncertain

@@ -12,8 +12,8 @@ use aws_config::{BehaviorVersion, Region, SdkConfig};
 use aws_credential_types::Credentials;
 use aws_credential_types::provider::SharedCredentialsProvider;
 use aws_smithy_http_client::Builder;
-use docket_adapters::aws::{self, Patience};
-use docket_adapters::config::Secret;
+use docket_adapters::aws::{self, Caller, Patience};
+use docket_adapters::config::{Environment, Secret};
 use docket_adapters::dynamodb::{DynamoConversations, DynamoSubmissions};
 use docket_adapters::sheets::{Credentials as GoogleCredentials, GoogleSheet, SheetSettings};
 use docket_adapters::sqs::SqsDoorbell;
@@ -31,6 +31,7 @@ use writer::Writer;
 use crate::clock::TurnedClock;
 use crate::engines::{Engines, Queues, REGION, Tables};
 use crate::exchange::Fake;
+use crate::sheets::{FakeToken, ROLE};
 use crate::wire::{Backend, Gate, Side, Wire};
 
 /// The webhook's secret in every world.
@@ -112,6 +113,8 @@ pub struct Settings {
     pub secrets: Vec<String>,
     /// Where the writer looks for Sheets, if not at its gate.
     pub sheets_endpoint: Option<String>,
+    /// Whether the writer has no key and goes by its AWS role.
+    pub keyless: bool,
 }
 
 impl Default for Settings {
@@ -131,8 +134,19 @@ impl Default for Settings {
             retention_days: 365,
             secrets: vec![WEBHOOK_SECRET.into()],
             sheets_endpoint: None,
+            keyless: false,
         }
     }
+}
+
+/// The AWS role of every function in every world.
+///
+/// # Panics
+/// Never: all of it is set.
+#[must_use]
+pub fn role() -> Caller {
+    let set = ROLE.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    Caller::of_function(&Environment::of(set)).expect("a whole role")
 }
 
 /// The gates of one world, kept open as long as it lives, and what workers are built from.
@@ -143,7 +157,9 @@ pub struct Workshop {
     tables: Tables,
     queues: Queues,
     recorder: Recorder,
-    google_credentials: String,
+    google_key: String,
+    /// What leads to the same account without a key.
+    google_keyless: String,
     gates: Vec<(String, Side, Gate)>,
     cut_off: Vec<(String, Side)>,
 }
@@ -159,7 +175,7 @@ impl Workshop {
         tables: Tables,
         queues: Queues,
         fakes: [(Side, Arc<dyn Fake>); 3],
-        google_credentials: impl Fn(&str) -> String,
+        google: &FakeToken,
     ) -> Self {
         let engine = |url: &str| Backend::Engine { url: url.to_owned() };
         let mut gates = Vec::new();
@@ -189,12 +205,14 @@ impl Workshop {
             tables,
             queues,
             recorder,
-            google_credentials: String::new(),
+            google_key: String::new(),
+            google_keyless: String::new(),
             gates,
             cut_off: Vec::new(),
         };
-        workshop.google_credentials =
-            google_credentials(&format!("{}/token", workshop.url("writer", Side::Token)));
+        let url = workshop.url("writer", Side::Token);
+        workshop.google_key = google.service_account_json(&format!("{url}/token"));
+        workshop.google_keyless = google.external_account_json(&url);
         workshop
     }
 
@@ -236,7 +254,7 @@ impl Workshop {
     }
 
     pub fn google_credentials(&self) -> &str {
-        &self.google_credentials
+        if self.settings.keyless { &self.google_keyless } else { &self.google_key }
     }
 
     /// A worker built afterwards finds nobody on that side.
@@ -313,8 +331,8 @@ impl Workshop {
                 .unwrap_or_else(|| self.url("writer", Side::Sheets)),
             spreadsheet_id: SPREADSHEET_ID.into(),
             tab: self.settings.tab.clone(),
-            credentials: GoogleCredentials::parse(&self.google_credentials)
-                .expect("the fake's key file is well formed"),
+            credentials: GoogleCredentials::parse(self.google_credentials(), &role())
+                .expect("the fake's credentials are well formed"),
             append_timeout_ms: timing.append_timeout_ms,
             read_timeout_ms: timing.append_timeout_ms,
         };

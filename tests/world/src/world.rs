@@ -114,7 +114,7 @@ impl World {
                 (Side::Token, Arc::new(token.clone())),
                 (Side::Telegram, Arc::new(witnessed_telegram)),
             ],
-            |token_uri| token.service_account_json(token_uri),
+            &token,
         )
         .await;
         let source = |queue: &str, dead: &str, name: &str, fifo| {
@@ -182,7 +182,7 @@ impl World {
         self.workshop.url(worker, side)
     }
 
-    /// The service account's key file, whose token endpoint is this world's.
+    /// The service account's key file, or what stands for it in a world without keys, whose token endpoints are this world's.
     #[must_use]
     pub fn google_credentials(&self) -> &str {
         self.workshop.google_credentials()

@@ -1,6 +1,6 @@
-//! What opens the spreadsheet: the key file of a service account, read once at start.
+//! What opens the spreadsheet: the key file of a service account, or the description of a way without a key.
 //!
-//! A key that cannot sign is found here, in one sentence, not at the first write. No sentence repeats a part of the file.
+//! What cannot work is found here, in one sentence, not at the first write. No sentence repeats a part of the file.
 
 use std::fmt;
 
@@ -14,38 +14,56 @@ use rustls_pki_types::pem::PemObject as _;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::config::is_loopback;
+use super::external_account::{Configuration, ExternalAccount};
+use crate::aws::Caller;
+use crate::config::is_safe;
 
 /// Where Google exchanges an assertion for a token, unless the key file names another place.
 const TOKEN_URI: &str = "https://oauth2.googleapis.com/token";
 /// Reading and writing spreadsheets; without Drive, so it reaches only what was shared with the account.
-const SCOPE: &str = "https://www.googleapis.com/auth/spreadsheets";
+pub(super) const SCOPE: &str = "https://www.googleapis.com/auth/spreadsheets";
 /// The longest life that Google lets an assertion have.
 const ASSERTION_SECONDS: i64 = 3_600;
 
-/// A way to get an access token. Keyless credentials would be the second.
+/// A way to get an access token.
 #[derive(Debug)]
 pub enum Credentials {
     ServiceAccount(Box<ServiceAccount>),
+    /// Workload identity federation: no key at all.
+    ExternalAccount(Box<ExternalAccount>),
 }
 
 /// Why a setting holds no usable credentials.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum CredentialsError {
-    #[error("is not the JSON of a service-account key")]
+    #[error("is not the JSON of a service-account key, nor of an external account")]
     NotJson,
-    #[error(
-        "holds keyless credentials, and keyless credentials are not supported yet: use a service-account key"
-    )]
-    Keyless,
-    #[error("is not of type service_account")]
+    #[error("is neither of type service_account nor of type external_account")]
     OtherType,
+    #[error(
+        "does without a key and needs an AWS role: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_REGION"
+    )]
+    NoCaller,
     #[error("lacks {0}")]
     Lacks(&'static str),
     #[error("holds a private_key that is no RSA key in PEM of at least 2048 bits")]
     BadKey,
-    #[error("holds a token_uri that is neither https nor http on a loopback address")]
-    BadTokenUri,
+    #[error("holds a {0} that is neither https nor http on a loopback address")]
+    BadUrl(&'static str),
+    #[error("holds an audience that is no identity provider's name")]
+    BadAudience,
+    #[error("holds another subject_token_type than that of a signed AWS request")]
+    OtherSubject,
+    #[error("holds another credential_source.environment_id than aws1")]
+    OtherEnvironment,
+    #[error("holds a credential_source.regional_cred_verification_url without {{region}}")]
+    NoRegion,
+    #[error(
+        "holds a service_account_impersonation_url that does not end in a service account's :generateAccessToken"
+    )]
+    NoAccount,
+    #[error("holds a service_account_impersonation.token_lifetime_seconds that is not between 600 and 43200")]
+    BadLifetime,
 }
 
 /// A service account's name and key.
@@ -71,38 +89,48 @@ struct KeyFile {
 }
 
 impl Credentials {
-    /// Reads the JSON that the Google Cloud console hands out for a key.
-    pub fn parse(text: &str) -> Result<Self, CredentialsError> {
+    /// Reads the JSON that the Google Cloud console hands out for a key, or that gcloud writes for an external account;
+    /// there `caller` takes the key's place.
+    pub fn parse(text: &str, caller: &Caller) -> Result<Self, CredentialsError> {
+        Self::parse_for(text, Some(caller))
+    }
+
+    /// The same for a person's machine, where an AWS role may be missing and a key does without.
+    pub fn parse_for(text: &str, caller: Option<&Caller>) -> Result<Self, CredentialsError> {
         let file: Value = serde_json::from_str(text).map_err(|_| CredentialsError::NotJson)?;
         match file.get("type").and_then(Value::as_str) {
             Some("service_account") => {
                 let file = KeyFile::deserialize(file).map_err(|_| CredentialsError::NotJson)?;
                 ServiceAccount::of(file).map(|account| Self::ServiceAccount(Box::new(account)))
             }
-            Some("external_account") => Err(CredentialsError::Keyless),
+            Some("external_account") => {
+                let file = Configuration::deserialize(file).map_err(|_| CredentialsError::NotJson)?;
+                let caller = caller.ok_or(CredentialsError::NoCaller)?;
+                ExternalAccount::of(file, caller).map(|account| Self::ExternalAccount(Box::new(account)))
+            }
             Some(_) => Err(CredentialsError::OtherType),
             None => Err(CredentialsError::Lacks("type")),
         }
     }
 
-    /// The address with which the spreadsheet has to be shared.
+    /// The address with which the spreadsheet has to be shared. An external account that borrows no service account has
+    /// none: then it is the identity provider's name.
     #[must_use]
     pub fn account(&self) -> &str {
         match self {
             Self::ServiceAccount(account) => &account.client_email,
+            Self::ExternalAccount(account) => account.account(),
         }
     }
 }
 
 impl ServiceAccount {
     fn of(file: KeyFile) -> Result<Self, CredentialsError> {
-        let filled = |value: Option<String>| value.filter(|text| !text.trim().is_empty());
         let client_email = filled(file.client_email).ok_or(CredentialsError::Lacks("client_email"))?;
         let pem = filled(file.private_key).ok_or(CredentialsError::Lacks("private_key"))?;
         let token_uri = filled(file.token_uri).unwrap_or_else(|| TOKEN_URI.to_owned());
-        let parsed = reqwest::Url::parse(&token_uri).map_err(|_| CredentialsError::BadTokenUri)?;
-        if parsed.scheme() != "https" && !(parsed.scheme() == "http" && is_loopback(&parsed)) {
-            return Err(CredentialsError::BadTokenUri);
+        if !reqwest::Url::parse(&token_uri).is_ok_and(|url| is_safe(&url)) {
+            return Err(CredentialsError::BadUrl("token_uri"));
         }
         let key = read_key(&pem).ok_or(CredentialsError::BadKey)?;
         Ok(Self { client_email, key_id: filled(file.private_key_id), token_uri, key })
@@ -134,6 +162,11 @@ impl ServiceAccount {
     }
 }
 
+/// A part of the file that is there and not blank.
+pub(super) fn filled(value: Option<String>) -> Option<String> {
+    value.filter(|text| !text.trim().is_empty())
+}
+
 fn read_key(pem: &str) -> Option<RsaKeyPair> {
     // A key file that was pasted into a setting by hand often carries its line ends as a backslash and an n.
     let pem = pem.replace("\\n", "\n");
@@ -145,10 +178,11 @@ fn read_key(pem: &str) -> Option<RsaKeyPair> {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
     use ring::signature::{KeyPair as _, RSA_PKCS1_2048_8192_SHA256, RsaPublicKeyComponents};
 
     use super::*;
+    use crate::config::Environment;
 
     /// A throw-away key that opens nothing anywhere.
     const TEST_KEY: &str = include_str!("../../../../tests/world/src/sheets/test_only_key.pem");
@@ -165,19 +199,26 @@ pub(super) mod tests {
         })
     }
 
-    pub(in crate::sheets) fn account() -> Credentials {
-        Credentials::parse(&key_file().to_string()).expect("a good key file")
+    /// A key file needs no role.
+    fn parse(text: &str) -> Result<Credentials, CredentialsError> {
+        let pairs = ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION"];
+        let environment = Environment::of(pairs.map(|name| (name.to_owned(), "x".to_owned())));
+        Credentials::parse(text, &Caller::of_function(&environment).expect("a role"))
+    }
+
+    fn account() -> Credentials {
+        parse(&key_file().to_string()).expect("a good key file")
     }
 
     fn with(name: &str, value: &Value) -> Result<Credentials, CredentialsError> {
         let mut file = key_file();
         file[name] = value.clone();
-        Credentials::parse(&file.to_string())
+        parse(&file.to_string())
     }
 
     #[test]
     fn an_assertion_names_account_scope_audience_and_times_and_is_signed_by_the_key() {
-        let Credentials::ServiceAccount(account) = account();
+        let Credentials::ServiceAccount(account) = account() else { panic!("another type") };
         let assertion = account.assertion(Moment::from_seconds(1_772_356_500)).expect("a signature");
         let parts: Vec<&str> = assertion.split('.').collect();
         let decoded = |text: &str| URL_SAFE_NO_PAD.decode(text).expect("base64url without padding");
@@ -211,18 +252,19 @@ pub(super) mod tests {
     #[test]
     fn whatever_is_wrong_is_said_without_repeating_the_file() {
         let refused = |result: Result<Credentials, CredentialsError>| result.expect_err("must be refused");
-        let external = json!({"type": "external_account", "audience": "//iam.googleapis.com/x"}).to_string();
-        assert_eq!(refused(Credentials::parse(&external)), CredentialsError::Keyless);
-        assert!(CredentialsError::Keyless.to_string().contains("keyless credentials are not supported yet"));
-        assert_eq!(refused(Credentials::parse("hidden")), CredentialsError::NotJson);
-        assert_eq!(refused(Credentials::parse("[]")), CredentialsError::Lacks("type"));
+        assert_eq!(refused(parse("hidden")), CredentialsError::NotJson);
+        assert_eq!(refused(parse("[]")), CredentialsError::Lacks("type"));
         assert_eq!(refused(with("type", &json!("authorized_user"))), CredentialsError::OtherType);
         assert_eq!(refused(with("client_email", &json!(" "))), CredentialsError::Lacks("client_email"));
         assert_eq!(refused(with("private_key", &Value::Null)), CredentialsError::Lacks("private_key"));
         assert_eq!(refused(with("private_key", &json!(7))), CredentialsError::NotJson);
         assert_eq!(refused(with("private_key", &json!("hidden"))), CredentialsError::BadKey);
         for uri in ["http://example.org/token", "hidden", "ftp://127.0.0.1/"] {
-            assert_eq!(refused(with("token_uri", &json!(uri))), CredentialsError::BadTokenUri, "{uri}");
+            assert_eq!(
+                refused(with("token_uri", &json!(uri))),
+                CredentialsError::BadUrl("token_uri"),
+                "{uri}"
+            );
         }
     }
 

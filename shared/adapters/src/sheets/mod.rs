@@ -6,6 +6,8 @@
 
 mod append;
 mod credentials;
+mod external_account;
+mod caller_identity;
 mod layout;
 mod lookup;
 mod read;
@@ -23,6 +25,7 @@ use docket_domain::row::Row;
 use docket_domain::status::{Cause, Finding};
 
 pub use self::credentials::{Credentials, CredentialsError, ServiceAccount};
+pub use self::external_account::ExternalAccount;
 use self::layout::Layout;
 pub use self::setup::{HeaderRow, OurTab, Survey};
 use self::token::Tokens;

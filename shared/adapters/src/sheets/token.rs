@@ -1,4 +1,5 @@
-//! The access token: fetched with a signed assertion, kept until shortly before it ends, dropped when Google refuses it.
+//! The access token: fetched with a signed assertion or without any key, kept until shortly before it ends, dropped when
+//! Google refuses it.
 //!
 //! A token whose life nobody told is used once and not kept: kept for ever it would end in 401 until the next deployment.
 //! No token means that nothing was applied, so every trouble here is a `NotApplied`.
@@ -30,6 +31,35 @@ pub(super) struct Tokens {
 struct Kept {
     token: Secret,
     until: Moment,
+}
+
+/// A request on the way to a token. Causes name it, so that whoever reads them knows whose refusal it was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Step {
+    /// A service account's assertion for a token.
+    Assertion,
+    /// A signed AWS request for a federated token.
+    Federation,
+    /// A federated token for one of the service account.
+    Impersonation,
+}
+
+impl Step {
+    fn trouble(self, word: &str) -> Cause {
+        let step = match self {
+            Self::Assertion => "token",
+            Self::Federation => "federation",
+            Self::Impersonation => "impersonation",
+        };
+        Cause::new(format!("{step}_{word}"))
+    }
+
+    fn refusal(self) -> Cause {
+        match self {
+            Self::Assertion => Cause::new("credentials_refused"),
+            Self::Federation | Self::Impersonation => self.trouble("refused"),
+        }
+    }
 }
 
 /// A token as the endpoint gave it.
@@ -81,38 +111,50 @@ impl Tokens {
     }
 
     async fn fetch(&self, http: &Http, now: Moment, deadline: Deadline) -> Result<Granted, NotApplied> {
+        let cannot_sign = || NotApplied::Halt(Cause::new("credentials_cannot_sign"));
         match &self.credentials {
             Credentials::ServiceAccount(account) => {
-                let assertion = account
-                    .assertion(now)
-                    .ok_or_else(|| NotApplied::Halt(Cause::new("credentials_cannot_sign")))?;
+                let assertion = account.assertion(now).ok_or_else(cannot_sign)?;
                 let form = format!("grant_type={GRANT_TYPE}&assertion={assertion}");
                 let call = Call::post_form(account.token_uri().to_owned(), form);
-                read_grant(&http.exchange(call, deadline).await)
+                read_grant(Step::Assertion, &http.exchange(call, deadline).await, now)
+            }
+            Credentials::ExternalAccount(account) => {
+                let form = account.exchange_form(now).ok_or_else(cannot_sign)?;
+                let call = Call::post_form(account.token_url().to_owned(), form);
+                let federated = read_grant(Step::Federation, &http.exchange(call, deadline).await, now)?;
+                let Some(impersonation) = account.impersonation() else { return Ok(federated) };
+                let call = Call::post_json(impersonation.url.clone(), &impersonation.body());
+                let exchange = http.exchange(call.bearing(federated.token), deadline).await;
+                read_grant(Step::Impersonation, &exchange, now)
             }
         }
     }
 }
 
-/// What the token endpoint's answer means. Only its own JSON refusal says that the credentials are bad; a page of
-/// something between us, or a server in trouble, says to come again.
-fn read_grant(exchange: &Exchange) -> Result<Granted, NotApplied> {
-    let try_again = |word: &str| Err(NotApplied::TryAgain(Cause::new(format!("token_{word}"))));
+/// What an endpoint's answer means. Only its own JSON refusal says that the credentials are bad; a page of something
+/// between us, or a server in trouble, says to come again.
+fn read_grant(step: Step, exchange: &Exchange, now: Moment) -> Result<Granted, NotApplied> {
+    let try_again = |word: &str| Err(NotApplied::TryAgain(step.trouble(word)));
     match exchange {
         Exchange::NotSent(cause) | Exchange::Lost(cause) => try_again(&cause.0),
-        Exchange::Answered { status: 200..=299, body, .. } => match parse_grant(body) {
-            Some(granted) => Ok(granted),
-            None => try_again("unreadable_answer"),
-        },
-        Exchange::Answered { status: 429, .. } => Err(NotApplied::Busy(Cause::new("token_http_429"))),
+        Exchange::Answered { status: 200..=299, body, .. } => {
+            let granted = match step {
+                Step::Assertion | Step::Federation => parse_grant(body),
+                Step::Impersonation => parse_lent(body, now),
+            };
+            granted.map_or_else(|| try_again("unreadable_answer"), Ok)
+        }
+        Exchange::Answered { status: 429, .. } => Err(NotApplied::Busy(step.trouble("http_429"))),
         Exchange::Answered { status: 400 | 401 | 403, body, .. } if is_refusal(body) => {
-            Err(NotApplied::Halt(Cause::new("credentials_refused")))
+            Err(NotApplied::Halt(step.refusal()))
         }
         Exchange::Answered { status, .. } => try_again(&format!("http_{status}")),
     }
 }
 
-/// `{"error":"invalid_grant","error_description":"…"}` (RFC 6749, 5.2).
+/// `{"error":"invalid_grant","error_description":"…"}` (RFC 6749, 5.2), or `{"error":{"code":403,…}}` as Google's other
+/// interfaces have it.
 fn is_refusal(body: &[u8]) -> bool {
     serde_json::from_slice::<Value>(body).is_ok_and(|body| body.get("error").is_some())
 }
@@ -126,18 +168,46 @@ fn parse_grant(body: &[u8]) -> Option<Granted> {
         expires_in: Value,
     }
     let answer: Answer = serde_json::from_slice(body).ok()?;
-    let fit =
-        !answer.access_token.is_empty() && answer.access_token.bytes().all(|byte| byte.is_ascii_graphic());
     let life_seconds = answer.expires_in.as_u64().or_else(|| answer.expires_in.as_str()?.trim().parse().ok());
-    fit.then(|| Granted { token: Secret::new(answer.access_token), life_seconds })
+    granted(answer.access_token, life_seconds)
+}
+
+/// `{"accessToken":"…","expireTime":"2026-03-01T10:15:00Z"}` (IAM Service Account Credentials API v1,
+/// `generateAccessToken`: RFC 3339 in UTC, up to nine digits of a fraction).
+fn parse_lent(body: &[u8], now: Moment) -> Option<Granted> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Answer {
+        access_token: String,
+        #[serde(default)]
+        expire_time: Value,
+    }
+    let answer: Answer = serde_json::from_slice(body).ok()?;
+    let expires = answer.expire_time.as_str().and_then(Moment::parse);
+    granted(answer.access_token, expires.map(|expires| expires.seconds_since(now)))
+}
+
+/// None for what cannot stand in a header.
+fn granted(token: String, life_seconds: Option<u64>) -> Option<Granted> {
+    let fit = !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic());
+    fit.then(|| Granted { token: Secret::new(token), life_seconds })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn now() -> Moment {
+        Moment::from_seconds(1_772_356_500)
+    }
+
     fn answered(status: u16, body: &str) -> Result<Granted, NotApplied> {
-        read_grant(&Exchange::Answered { status, retry_after_seconds: None, body: body.as_bytes().to_vec() })
+        answered_at(Step::Assertion, status, body)
+    }
+
+    fn answered_at(step: Step, status: u16, body: &str) -> Result<Granted, NotApplied> {
+        let body = body.as_bytes().to_vec();
+        read_grant(step, &Exchange::Answered { status, retry_after_seconds: None, body }, now())
     }
 
     #[test]
@@ -187,8 +257,52 @@ mod tests {
                 "{body}"
             );
         }
-        let lost = read_grant(&Exchange::Lost(Cause::new("timeout")));
+        let lost = read_grant(Step::Assertion, &Exchange::Lost(Cause::new("timeout")), now());
         assert_eq!(lost, Err(NotApplied::TryAgain(Cause::new("token_timeout"))));
+    }
+
+    #[test]
+    fn each_step_without_a_key_is_named_in_its_cause_and_judged_alike() {
+        let of_oauth = r#"{"error":"invalid_grant","error_description":"…"}"#;
+        let of_google = r#"{"error":{"code":403,"message":"…","status":"PERMISSION_DENIED"}}"#;
+        for (step, name, refusal) in
+            [(Step::Federation, "federation", of_oauth), (Step::Impersonation, "impersonation", of_google)]
+        {
+            let cause = |word: &str| Cause::new(format!("{name}_{word}"));
+            for status in [400, 401, 403] {
+                assert_eq!(answered_at(step, status, refusal), Err(NotApplied::Halt(cause("refused"))));
+                let again = NotApplied::TryAgain(cause(&format!("http_{status}")));
+                assert_eq!(answered_at(step, status, "<html>"), Err(again));
+            }
+            assert_eq!(answered_at(step, 429, refusal), Err(NotApplied::Busy(cause("http_429"))));
+            for status in [302, 404, 500, 503] {
+                let again = NotApplied::TryAgain(cause(&format!("http_{status}")));
+                assert_eq!(answered_at(step, status, refusal), Err(again));
+            }
+            let unreadable = NotApplied::TryAgain(cause("unreadable_answer"));
+            assert_eq!(answered_at(step, 200, "{}"), Err(unreadable));
+            let not_sent = read_grant(step, &Exchange::NotSent(Cause::new("connect")), now());
+            assert_eq!(not_sent, Err(NotApplied::TryAgain(cause("connect"))));
+        }
+    }
+
+    #[test]
+    fn a_lent_token_lives_until_its_expire_time() {
+        for (told, life) in [
+            (r#","expireTime":"2026-03-01T10:15:00Z""#, Some(3_600)),
+            (r#","expireTime":"2026-03-01T09:25:00.045123456Z""#, Some(600)),
+            (r#","expireTime":"2026-03-01T09:14:59Z""#, Some(0)),
+            (r#","expireTime":"soon""#, None),
+            (r#","expireTime":1772360100"#, None),
+            (r#","expireTime":null"#, None),
+            ("", None),
+        ] {
+            let body = format!(r#"{{"accessToken":"ya29.x"{told}}}"#);
+            let granted = answered_at(Step::Impersonation, 200, &body);
+            assert_eq!(granted, Ok(Granted { token: Secret::new("ya29.x"), life_seconds: life }), "{told}");
+        }
+        let other_words = r#"{"access_token":"ya29.x","expires_in":3599}"#;
+        assert!(answered_at(Step::Impersonation, 200, other_words).is_err());
     }
 
     #[test]

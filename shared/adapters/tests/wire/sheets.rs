@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use docket_adapters::aws::Caller;
 use docket_adapters::clock::SystemClock;
+use docket_adapters::config::Environment;
 use docket_adapters::sheets::{Credentials, GoogleSheet, SheetSettings};
 use docket_domain::moment::Moment;
 use docket_domain::outcome::{AppendOutcome, NotApplied};
@@ -23,7 +25,13 @@ fn credentials(token_uri: &str) -> Credentials {
     let file = json!({
         "type": "service_account", "client_email": "docket@example.org", "private_key": TEST_KEY, "token_uri": token_uri,
     });
-    Credentials::parse(&file.to_string()).expect("a good key file")
+    Credentials::parse(&file.to_string(), &caller()).expect("a good key file")
+}
+
+fn caller() -> Caller {
+    let pairs = ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION"];
+    let environment = Environment::of(pairs.map(|name| (name.to_owned(), "hidden-role".to_owned())));
+    Caller::of_function(&environment).expect("a role")
 }
 
 fn sheet(endpoint: &str, token_uri: &str, tab: &str) -> GoogleSheet<SystemClock> {

@@ -11,6 +11,7 @@ mod ranges;
 mod read;
 mod setup;
 mod tokens;
+mod keyless;
 
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};

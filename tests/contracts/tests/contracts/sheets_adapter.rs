@@ -12,14 +12,16 @@ use docket_domain::row::{HEADER, Row};
 use docket_domain::status::{Cause, Finding};
 use docket_domain::submission::{ChatId, Contact, Fingerprint, Submission, Summary};
 use docket_world::clock::TurnedClock;
-use docket_world::sheets::{Behaviour, FakeSheets, On};
+use docket_world::sheets::{Behaviour, FailureBody, FakeSheets, FakeToken, Kind, On};
 use docket_world::wire::{Backend, Gate, Side, Wire};
+use docket_world::workers::role;
 use serde_json::{Value, json};
 
 const NOW_MS: i64 = 1_772_356_500_000;
 
 /// A spreadsheet with one tab and our header, and the adapter in front of it.
 struct Google {
+    clock: TurnedClock,
     sheets: FakeSheets,
     adapter: GoogleSheet<TurnedClock>,
     tab: String,
@@ -27,6 +29,15 @@ struct Google {
 }
 
 async fn google(tab: &str) -> Google {
+    google_by(tab, |token, url| token.service_account_json(&format!("{url}/token"))).await
+}
+
+/// One that knows no key: the writer's AWS role borrows the service account.
+async fn google_without_a_key() -> Google {
+    google_by("Intake", FakeToken::external_account_json).await
+}
+
+async fn google_by(tab: &str, credentials: impl Fn(&FakeToken, &str) -> String) -> Google {
     let clock = TurnedClock::at(NOW_MS);
     let wire = Wire::new(clock.clone());
     let sheets = FakeSheets::new(clock.clone(), "sheet-1");
@@ -35,17 +46,17 @@ async fn google(tab: &str) -> Google {
     sheets.add_tab(tab, &HEADER);
     let gate = wire.gate("writer", Side::Sheets, Backend::Fake(Arc::new(sheets.clone()))).await;
     let token_gate = wire.gate("writer", Side::Token, Backend::Fake(Arc::new(sheets.token()))).await;
-    let key = sheets.token().service_account_json(&format!("{}/token", token_gate.url()));
+    let credentials = credentials(&sheets.token(), &token_gate.url());
     let settings = SheetSettings {
         endpoint: gate.url(),
         spreadsheet_id: "sheet-1".into(),
         tab: tab.into(),
-        credentials: Credentials::parse(&key).unwrap(),
+        credentials: Credentials::parse(&credentials, &role()).unwrap(),
         append_timeout_ms: 2_000,
         read_timeout_ms: 2_000,
     };
-    let adapter = GoogleSheet::new(settings, clock).unwrap();
-    Google { sheets, adapter, tab: tab.into(), _gates: [gate, token_gate] }
+    let adapter = GoogleSheet::new(settings, clock.clone()).unwrap();
+    Google { clock, sheets, adapter, tab: tab.into(), _gates: [gate, token_gate] }
 }
 
 impl Google {
@@ -167,6 +178,61 @@ async fn a_revoked_token_is_replaced_and_a_refused_key_halts() {
     google.sheets.heal();
     google.appended(&[row(3, "words")]).await;
     assert_eq!(google.rows().len(), 4);
+}
+
+/// The kinds of requests for tokens so far.
+fn asked(google: &Google) -> Vec<Kind> {
+    google.sheets.token().requests().iter().map(|seen| seen.kind).collect()
+}
+
+#[tokio::test]
+async fn an_aws_role_opens_the_sheet_without_a_key_and_keeps_what_it_borrowed_for_an_hour() {
+    let google = google_without_a_key().await;
+    for number in 1..=3 {
+        google.appended(&[row(number, "words")]).await;
+    }
+    assert_eq!(asked(&google), [Kind::Federation, Kind::Impersonation]);
+    // A minute before its end it is not used any more; the next request for one is signed with the new date.
+    google.clock.turn(3_539_000);
+    google.appended(&[row(4, "words")]).await;
+    assert_eq!(asked(&google).len(), 2);
+    google.clock.turn(1_000);
+    google.appended(&[row(5, "words")]).await;
+    assert_eq!(asked(&google)[2..], [Kind::Federation, Kind::Impersonation]);
+    // Revoked meanwhile: both steps again, and the row goes once.
+    google.sheets.token().revoke_all();
+    google.appended(&[row(6, "words")]).await;
+    assert_eq!((asked(&google).len(), google.rows().len()), (6, 7));
+}
+
+#[tokio::test]
+async fn each_step_to_a_borrowed_token_fails_by_its_own_name_and_nothing_is_appended() {
+    let google = google_without_a_key().await;
+    let again = |cause: &str| NotApplied::TryAgain(Cause::new(cause));
+    for (on, behaviour, expected) in [
+        (On::Federations, Behaviour::rejected_by_the_attribute_condition(), halt("federation_refused")),
+        (On::Impersonations, Behaviour::lending_denied(), halt("impersonation_refused")),
+        (On::Federations, Behaviour::fails(503, FailureBody::Json), again("federation_http_503")),
+        (On::Impersonations, Behaviour::fails(500, FailureBody::Html), again("impersonation_http_500")),
+        (On::Federations, Behaviour::hangs_up(), again("federation_cut")),
+        (On::Impersonations, Behaviour::hangs_up(), again("impersonation_cut")),
+        (On::Federations, Behaviour::serves_body_cut_to(20), again("federation_unreadable_answer")),
+        (On::Impersonations, Behaviour::serves_body_cut_to(20), again("impersonation_unreadable_answer")),
+        (On::Federations, Behaviour::quota_exhausted(), NotApplied::Busy(Cause::new("federation_http_429"))),
+        (
+            On::Impersonations,
+            Behaviour::quota_exhausted(),
+            NotApplied::Busy(Cause::new("impersonation_http_429")),
+        ),
+    ] {
+        google.sheets.next(on, behaviour);
+        let outcome = google.adapter.append(&[row(1, "words")]).await;
+        assert_eq!(outcome, AppendOutcome::NotApplied(expected.clone()));
+        assert_eq!(google.adapter.ready().await, Ok(()), "after {expected:?}");
+        google.sheets.token().revoke_all();
+        google.clock.turn(3_600_000);
+    }
+    assert_eq!((google.sheets.write_requests().len(), google.rows().len()), (0, 1));
 }
 
 #[tokio::test]

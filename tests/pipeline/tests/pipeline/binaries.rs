@@ -21,7 +21,7 @@ const CHAT: i64 = 7_100_000_001;
 const WORDS: &str = "Hidden gutters, please.";
 
 /// The smallest timings that the contract promises to take.
-fn rehearsal(function: &str, environment: Environment) -> Environment {
+pub(crate) fn rehearsal(function: &str, environment: Environment) -> Environment {
     match function {
         "writer" => environment
             .with("SETTLE_SECONDS", "5")
@@ -83,7 +83,7 @@ async fn the_whole_story_goes_through_the_four_executables() {
 }
 
 /// Each line is JSON: a log line with its level and time, or a whole line of metrics. Nothing secret, nobody's words.
-fn says_what_it_may(name: &str, process: &Process) {
+pub(crate) fn says_what_it_may(name: &str, process: &Process) {
     let (stdout, stderr) = (process.executable.stdout(), process.executable.stderr());
     assert_eq!(stderr, Vec::<String>::new(), "{name}");
     let mut kinds = (0, 0);

@@ -5,7 +5,7 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 use docket_world::World;
-use docket_world::engines::REGION;
+use docket_world::sheets::ROLE;
 use docket_world::wire::Side;
 use docket_world::workers::{BOT_ID, BOT_TOKEN, SPREADSHEET_ID, WEBHOOK_SECRET};
 
@@ -29,13 +29,10 @@ impl Environment {
         &self.0
     }
 
-    /// What the AWS SDK reads itself.
+    /// The region and the role, as Lambda gives them, and the way to this machine's AWS.
     pub(crate) fn of_aws(endpoint: &str) -> Self {
-        Self::default()
-            .with("AWS_REGION", REGION)
-            .with("AWS_ACCESS_KEY_ID", "AKIATEST")
-            .with("AWS_SECRET_ACCESS_KEY", "hidden-aws-secret")
-            .with("AWS_ENDPOINT_URL", endpoint)
+        let role = ROLE.into_iter().fold(Self::default(), |set, (name, value)| set.with(name, value));
+        role.with("AWS_ENDPOINT_URL", endpoint)
     }
 }
 

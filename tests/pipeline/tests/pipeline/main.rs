@@ -29,5 +29,6 @@ mod writer_crashes;
 mod burst;
 mod stage;
 mod binaries;
+mod keyless;
 mod settings;
 mod deployed;

@@ -63,7 +63,12 @@ impl Stage {
     pub(crate) async fn set(change: impl Fn(&str, Environment) -> Environment) -> Self {
         // Before the clock starts to matter.
         built("webhook");
-        let world = World::start().await;
+        Self::set_in(World::start().await, change).await
+    }
+
+    /// The same in a world of other settings.
+    pub(crate) async fn set_in(world: World, change: impl Fn(&str, Environment) -> Environment) -> Self {
+        built("webhook");
         let following = world.clock.follow_real_time();
         let mut processes = HashMap::new();
         for name in FUNCTIONS {

@@ -288,6 +288,19 @@ impl Behaviour {
     pub fn invalid_grant() -> Self {
         Self::refuses(Refusal::of_token(400, "invalid_grant", "Invalid JWT Signature."))
     }
+
+    /// 401 of the token exchange: the identity provider does not let this role in.
+    #[must_use]
+    pub fn rejected_by_the_attribute_condition() -> Self {
+        let why = "The given credential is rejected by the attribute condition.";
+        Self::refuses(Refusal::of_token(401, "unauthorized_client", why))
+    }
+
+    /// 403 of `generateAccessToken`: the role may not borrow this service account.
+    #[must_use]
+    pub fn lending_denied() -> Self {
+        Self::refuses(Refusal::lending_denied())
+    }
 }
 
 impl Behaviour {

@@ -55,7 +55,12 @@ pub enum Kind {
     Tabs,
     Update,
     BatchUpdate,
+    /// An assertion, to be exchanged for a token.
     Token,
+    /// A signed AWS request, to be exchanged for a federated token.
+    Federation,
+    /// A federated token, to be exchanged for one of the service account.
+    Impersonation,
     Other,
 }
 
@@ -107,7 +112,9 @@ pub(super) fn parse(request: &Request, cell_characters: usize) -> Result<(String
                 rows: parse_cells(body.get("values"), cell_characters)?,
             })
         }
-        Kind::Other | Kind::Token => return Err(Refusal::invalid("This fake does not imitate this method.")),
+        Kind::Other | Kind::Token | Kind::Federation | Kind::Impersonation => {
+            return Err(Refusal::invalid("This fake does not imitate this method."));
+        }
     };
     Ok((spreadsheet_id, call))
 }
@@ -133,7 +140,7 @@ fn route(request: &Request) -> Option<Route<'_>> {
     }
 }
 
-type Pairs = Vec<(String, String)>;
+pub(super) type Pairs = Vec<(String, String)>;
 
 /// `a=b&c=d` with percent signs and pluses decoded: a query, or a form.
 pub(super) fn parse_pairs(text: &str) -> Result<Pairs, Refusal> {
@@ -146,6 +153,14 @@ pub(super) fn parse_pairs(text: &str) -> Result<Pairs, Refusal> {
         .collect()
 }
 
+/// The fields of a POST that is a form.
+pub(super) fn form(request: &Request) -> Option<Pairs> {
+    let content_type = request.headers.iter().find(|(name, _)| name == "content-type");
+    let is_form = content_type.is_some_and(|(_, kind)| kind.starts_with("application/x-www-form-urlencoded"));
+    let body = std::str::from_utf8(&request.body).ok().filter(|_| is_form && request.method == "POST")?;
+    parse_pairs(body).ok()
+}
+
 fn decode(text: &str) -> Result<String, Refusal> {
     let decoded = percent_decode_str(text).decode_utf8();
     decoded.map(String::from).map_err(|_| Refusal::invalid("Request contains an invalid argument."))
@@ -155,7 +170,7 @@ fn all(pairs: &Pairs, name: &str) -> Vec<String> {
     pairs.iter().filter(|(known, _)| known == name).map(|(_, value)| value.clone()).collect()
 }
 
-fn one<'a>(pairs: &'a Pairs, name: &str) -> Option<&'a str> {
+pub(super) fn one<'a>(pairs: &'a Pairs, name: &str) -> Option<&'a str> {
     pairs.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
 }
 

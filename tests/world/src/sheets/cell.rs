@@ -117,7 +117,7 @@ fn day_count(text: &str, year: i64) -> Option<i64> {
     valid.then(|| days_since_1970(year, month, day) + 25_569)
 }
 
-fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
+pub(super) fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
     let year_of_era = year.rem_euclid(400);

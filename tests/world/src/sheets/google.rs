@@ -151,19 +151,28 @@ impl Google {
         if behaviour.skips_service() {
             return Step::Done(behaviour.answer(None));
         }
-        let served = if kind == Kind::Token {
-            self.issuer.exchange(request, self.clock.now_ms()).map(Some)
-        } else {
-            match self.admit(request, kind) {
+        let now_ms = self.clock.now_ms();
+        let served = match kind {
+            Kind::Token => self.issuer.exchange(request, now_ms).map(Some),
+            Kind::Federation => self.issuer.federate(request, now_ms).map(Some),
+            Kind::Impersonation => self.issuer.lend(request, now_ms).map(Some),
+            Kind::Append
+            | Kind::Read
+            | Kind::BatchRead
+            | Kind::Tabs
+            | Kind::Update
+            | Kind::BatchUpdate
+            | Kind::Other => match self.admit(request, kind) {
                 Ok(Call::Append(append)) => match self.begin_append(append, behaviour) {
                     Ok(Begun::Served(usual)) => Ok(usual),
                     Ok(Begun::Racing(step)) => return step,
                     Err(refusal) => Err(refusal),
                 },
-                Ok(Call::Read(read)) => values::read(&mut self.workbook, &read, self.clock.now_ms())
-                    .map(|mut answers| answers.pop()),
+                Ok(Call::Read(read)) => {
+                    values::read(&mut self.workbook, &read, now_ms).map(|mut answers| answers.pop())
+                }
                 Ok(Call::BatchRead(read)) => {
-                    let answers = values::read(&mut self.workbook, &read, self.clock.now_ms());
+                    let answers = values::read(&mut self.workbook, &read, now_ms);
                     let spreadsheet_id = &self.workbook.spreadsheet_id;
                     answers
                         .map(|answers| Some(json!({"spreadsheetId": spreadsheet_id, "valueRanges": answers})))
@@ -176,7 +185,7 @@ impl Google {
                     batch::update(&mut self.workbook, &update, self.clock.now_ms()).map(Some)
                 }
                 Err(refusal) => Err(refusal),
-            }
+            },
         };
         Step::Done(self.conclude(served, planned))
     }

@@ -1,4 +1,4 @@
-//! An honest imitation of Google Sheets v4 and of Google's token endpoint, in memory.
+//! An honest imitation of Google Sheets v4 and of Google's token endpoints, in memory.
 //!
 //! It imitates what is known of Google and reported by others, faults included: where an append lands, what a read
 //! leaves out, which answers come back although rows were written. It shares no code with Docket: a fake that did
@@ -17,8 +17,10 @@ mod range;
 mod record;
 mod refusal;
 mod service_account;
+mod signature;
 mod table;
 mod token;
+mod workload;
 mod values;
 
 use std::future::Future;
@@ -32,6 +34,7 @@ pub use self::plan::On;
 pub use self::record::Seen;
 pub use self::service_account::{CLIENT_EMAIL, service_account_json, signed_assertion};
 pub use self::token::{ExpiresIn, FakeToken, SPREADSHEETS_SCOPE};
+pub use self::workload::{AUDIENCE, ROLE, exchange_form};
 
 use self::cell::Cell;
 use self::google::{Google, SharedGoogle};

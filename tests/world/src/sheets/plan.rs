@@ -15,7 +15,12 @@ pub enum On {
     Reads,
     /// Everything sent to Sheets.
     Sheets,
+    /// Everything sent to the token endpoints.
     Tokens,
+    /// Signed AWS requests.
+    Federations,
+    /// `generateAccessToken`.
+    Impersonations,
 }
 
 impl On {
@@ -26,6 +31,8 @@ impl On {
             Kind::Update | Kind::BatchUpdate => matches!(self, Self::Changes | Self::Sheets),
             Kind::Other => self == Self::Sheets,
             Kind::Token => self == Self::Tokens,
+            Kind::Federation => matches!(self, Self::Tokens | Self::Federations),
+            Kind::Impersonation => matches!(self, Self::Tokens | Self::Impersonations),
         }
     }
 }

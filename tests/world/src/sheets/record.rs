@@ -46,7 +46,7 @@ impl Quota {
         let (taken, group) = match kind {
             Kind::Append | Kind::Update | Kind::BatchUpdate | Kind::Other => (&mut self.writes_ms, "Write"),
             Kind::Read | Kind::BatchRead | Kind::Tabs => (&mut self.reads_ms, "Read"),
-            Kind::Token => return Ok(()),
+            Kind::Token | Kind::Federation | Kind::Impersonation => return Ok(()),
         };
         taken.retain(|at_ms| now_ms - at_ms < MINUTE_MS);
         if self.enforced && taken.len() >= Self::UNITS_A_MINUTE {

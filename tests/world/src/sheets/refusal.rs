@@ -92,6 +92,24 @@ impl Refusal {
         )
     }
 
+    /// 403 of `generateAccessToken`, as people report it: the same for an account that does not exist.
+    pub(super) fn lending_denied() -> Self {
+        Self::json(
+            403,
+            &json!({"error": {
+                "code": 403,
+                "message": "Permission 'iam.serviceAccounts.getAccessToken' denied on resource (or it may not exist).",
+                "status": "PERMISSION_DENIED",
+                "details": [{
+                    "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+                    "reason": "IAM_PERMISSION_DENIED",
+                    "domain": "iam.googleapis.com",
+                    "metadata": {"permission": "iam.serviceAccounts.getAccessToken"}
+                }]
+            }}),
+        )
+    }
+
     /// 429 for `"Write"` or `"Read"`. Google sends no Retry-After with it.
     pub(super) fn quota_exhausted(group: &str) -> Self {
         Self::json(

@@ -1,7 +1,8 @@
-//! Google's token endpoint: a signed assertion in, an access token out.
+//! Google's token endpoints: a signed assertion in, an access token out; or, without a key, a signed AWS request in, and
+//! the token of a service account out of a second one.
 //!
-//! It checks all that Google checks: form, signature, issuer, audience, times. What it issues, and nothing else,
-//! opens the fake spreadsheet.
+//! They check all that Google checks: form, signature, issuer, audience, times. What they issue, and nothing else, opens
+//! the fake spreadsheet.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -17,7 +18,7 @@ use super::plan::On;
 use super::record::Seen;
 use super::refusal::Refusal;
 use super::service_account::{self, CLIENT_EMAIL, KEY_ID};
-use super::{Kind, service_account_json};
+use super::{Kind, service_account_json, workload};
 use crate::exchange::{Answer, Fake, Request};
 
 /// The scope that opens spreadsheets.
@@ -68,25 +69,50 @@ impl Issuer {
 
     /// Lets a request in, or answers 401, or 403 for a token without the scope.
     pub(super) fn admit(&self, request: &Request, now_ms: i64) -> Result<(), Refusal> {
+        let covers = self.scope_of(request, now_ms)?.split(' ').any(|scope| scope == SPREADSHEETS_SCOPE);
+        if covers { Ok(()) } else { Err(Refusal::scope_missing()) }
+    }
+
+    /// What the request's token is good for, or 401.
+    fn scope_of(&self, request: &Request, now_ms: i64) -> Result<&str, Refusal> {
         let header = request.headers.iter().find(|(name, _)| name == "authorization");
         let token = header.and_then(|(_, value)| value.strip_prefix("Bearer "));
         let known = |issued: &&Issued| Some(issued.token.as_str()) == token && now_ms < issued.expires_at_ms;
         let issued = self.issued.iter().find(known).ok_or_else(Refusal::unauthenticated)?;
-        let covers = issued.scope.split(' ').any(|scope| scope == SPREADSHEETS_SCOPE);
-        if covers { Ok(()) } else { Err(Refusal::scope_missing()) }
+        Ok(&issued.scope)
     }
 
-    /// The answer to a token request.
+    /// The answer to a service account's assertion.
     pub(super) fn exchange(&mut self, request: &Request, now_ms: i64) -> Result<Value, Refusal> {
         let scope = self.check(request, now_ms)?;
-        let token = self.issue(&scope, now_ms);
+        Ok(self.granted(&scope, now_ms))
+    }
+
+    /// The answer to a signed AWS request.
+    pub(super) fn federate(&mut self, request: &Request, now_ms: i64) -> Result<Value, Refusal> {
+        let scope = workload::check_exchange(request, now_ms)?;
+        let mut answer = self.granted(&scope, now_ms);
+        answer["issued_token_type"] = json!("urn:ietf:params:oauth:token-type:access_token");
+        Ok(answer)
+    }
+
+    /// The answer to `generateAccessToken`.
+    pub(super) fn lend(&mut self, request: &Request, now_ms: i64) -> Result<Value, Refusal> {
+        let (scope, seconds) = workload::check_lending(request, self.scope_of(request, now_ms)?)?;
+        // The time it tells has no fraction.
+        let expires_at_ms = (now_ms + seconds * 1_000) / 1_000 * 1_000;
+        Ok(workload::lent(&self.issue_until(&scope, expires_at_ms), expires_at_ms))
+    }
+
+    fn granted(&mut self, scope: &str, now_ms: i64) -> Value {
+        let token = self.issue(scope, now_ms);
         let mut answer = json!({"access_token": token, "token_type": "Bearer"});
         match self.expires_in {
             ExpiresIn::Number(seconds) => answer["expires_in"] = json!(seconds),
             ExpiresIn::Text(seconds) => answer["expires_in"] = json!(seconds.to_string()),
             ExpiresIn::Missing => {}
         }
-        Ok(answer)
+        answer
     }
 
     fn issue(&mut self, scope: &str, now_ms: i64) -> String {
@@ -95,13 +121,13 @@ impl Issuer {
             ExpiresIn::Missing => 0,
         };
         let seconds = if told > 0 { told } else { USUAL_SECONDS };
+        self.issue_until(scope, now_ms + seconds * 1000)
+    }
+
+    fn issue_until(&mut self, scope: &str, expires_at_ms: i64) -> String {
         self.numbered += 1;
         let token = format!("ya29.c.fake-access-token-{:06}", self.numbered);
-        self.issued.push(Issued {
-            token: token.clone(),
-            scope: scope.to_owned(),
-            expires_at_ms: now_ms + seconds * 1000,
-        });
+        self.issued.push(Issued { token: token.clone(), scope: scope.to_owned(), expires_at_ms });
         token
     }
 
@@ -109,15 +135,8 @@ impl Issuer {
     fn check(&self, request: &Request, now_ms: i64) -> Result<String, Refusal> {
         let invalid_grant = |why: &str| Refusal::of_token(400, "invalid_grant", why);
         let invalid_request = |why: &str| Refusal::of_token(400, "invalid_request", why);
-        let content_type = request.headers.iter().find(|(name, _)| name == "content-type");
-        let is_form = |(_, value): &(String, String)| value.starts_with("application/x-www-form-urlencoded");
-        if request.method != "POST" || !content_type.is_some_and(is_form) {
-            return Err(invalid_request("Bad Request"));
-        }
-        let body = std::str::from_utf8(&request.body).map_err(|_| invalid_request("Bad Request"))?;
-        let form = call::parse_pairs(body).map_err(|_| invalid_request("Bad Request"))?;
-        let field =
-            |name: &str| form.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str());
+        let form = call::form(request).ok_or_else(|| invalid_request("Bad Request"))?;
+        let field = |name: &str| call::one(&form, name);
         if field("grant_type") != Some(JWT_BEARER) {
             let named = field("grant_type").unwrap_or_default();
             return Err(Refusal::of_token(
@@ -178,7 +197,8 @@ impl Issuer {
     }
 }
 
-/// Google's token endpoint, for one service account. Clones are the same endpoint; whatever the path, it answers.
+/// Google's token endpoints, for one service account. Clones are the same endpoints. `/v1/token` takes signed AWS requests,
+/// `…:generateAccessToken` lends tokens, and every other path takes assertions.
 #[derive(Debug, Clone)]
 pub struct FakeToken(pub(super) SharedGoogle);
 
@@ -188,6 +208,12 @@ impl FakeToken {
     pub fn service_account_json(&self, token_uri: &str) -> String {
         self.with(|google| token_uri.clone_into(&mut google.issuer.audience));
         service_account_json(token_uri)
+    }
+
+    /// The configuration that leads the trusted AWS role to the same service account, by way of endpoints at `base_url`.
+    #[must_use]
+    pub fn external_account_json(&self, base_url: &str) -> String {
+        workload::external_account_json(base_url)
     }
 
     /// How the next answers tell the life of a token. A positive number of seconds is also how long it lives; every
@@ -207,7 +233,7 @@ impl FakeToken {
         self.with(|google| google.issuer.issued.clear());
     }
 
-    /// What happens to the next token request; several wait in a queue.
+    /// What happens to the next token request, of whichever kind; several wait in a queue.
     pub fn next(&self, behaviour: Behaviour) {
         self.with(|google| google.plans.add_next(On::Tokens, behaviour));
     }
@@ -220,7 +246,8 @@ impl FakeToken {
     /// Token requests in order of arrival.
     #[must_use]
     pub fn requests(&self) -> Vec<Seen> {
-        self.with(|google| google.seen(|kind| kind == Kind::Token))
+        let kinds = [Kind::Token, Kind::Federation, Kind::Impersonation];
+        self.with(|google| google.seen(|kind| kinds.contains(&kind)))
     }
 
     fn with<T>(&self, act: impl FnOnce(&mut Google) -> T) -> T {
@@ -230,6 +257,11 @@ impl FakeToken {
 
 impl Fake for FakeToken {
     fn answer(&self, request: Request) -> Pin<Box<dyn Future<Output = Answer> + Send + '_>> {
-        Box::pin(self.0.serve(request, Kind::Token))
+        let kind = match request.path.as_str() {
+            "/v1/token" => Kind::Federation,
+            path if path.ends_with(":generateAccessToken") => Kind::Impersonation,
+            _ => Kind::Token,
+        };
+        Box::pin(self.0.serve(request, kind))
     }
 }

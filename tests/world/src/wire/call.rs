@@ -33,7 +33,7 @@ impl Side {
                 operation.unwrap_or("other").to_owned()
             }
             Self::Sheets => sheets_operation(request).to_owned(),
-            Self::Token => "token".to_owned(),
+            Self::Token => token_operation(request).to_owned(),
             Self::Telegram => match request.path.trim_start_matches('/').split_once('/') {
                 Some((_, method)) if !method.is_empty() => method.to_owned(),
                 Some(_) | None => "other".to_owned(),
@@ -51,6 +51,14 @@ fn sheets_operation(request: &Request) -> &'static str {
     }
 }
 
+fn token_operation(request: &Request) -> &'static str {
+    match request.path.as_str() {
+        "/v1/token" => "federate",
+        path if path.ends_with(":generateAccessToken") => "generateAccessToken",
+        _ => "token",
+    }
+}
+
 /// One request that arrived on the wire.
 #[derive(Debug, Clone)]
 pub struct Call {
@@ -60,7 +68,7 @@ pub struct Call {
     pub worker: String,
     /// Whom it was for.
     pub side: Side,
-    /// `UpdateItem`, `SendMessage`, `append`, `read`, `batch_read`, `token`, `sendMessage` …; `other` when unknown.
+    /// `UpdateItem`, `SendMessage`, `append`, `read`, `batch_read`, `token`, `federate`, `sendMessage` …; `other` when unknown.
     pub operation: String,
     /// The turned clock at arrival.
     pub at_ms: i64,
