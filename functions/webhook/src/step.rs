@@ -11,7 +11,7 @@ use docket_domain::ports::{
 };
 use docket_domain::reference::Reference;
 use docket_domain::reply::{self, Reply};
-use docket_domain::status::{By, Conflict, ConflictEvent, DueStep, Record};
+use docket_domain::status::{By, Cause, Conflict, ConflictEvent, DueStep, Record, WriteState};
 use docket_domain::submission::{ChatId, Submission};
 
 /// Times an update is decided anew because another one of its chat was faster.
@@ -67,16 +67,22 @@ impl<S: Submissions, V: Conversations, D: Doorbell, C: Clock, M: Meter> Webhook<
                 Decision::Confirm { next, submission, press } => {
                     // The submission and the end of its draft are stored together: a Cancel at the same moment finds
                     // either the draft or the submission, never both.
-                    match self.conversations.confirm(&seen, &next, &submission, now).await? {
-                        Confirmed::Stored => return self.stored(&submission, &press).await,
-                        Confirmed::Exists(record) => {
-                            let reply = self.existing(*record, &submission, &press, now).await?;
-                            // The draft ends here too. Another update that was faster has ended it, or begun another.
-                            let _: Saved =
-                                self.conversations.save(update.chat_id(), &seen, &next, now).await?;
-                            return Ok(reply);
+                    match self.conversations.confirm(&seen, &next, &submission, now).await {
+                        Err(StoreError::Unreadable(cause)) => {
+                            self.unreadable(&submission.reference, &cause);
+                            return Ok(intake::being_checked(&self.catalog, &press, &submission.reference));
                         }
-                        Confirmed::Lost => {}
+                        confirmed => match confirmed? {
+                            Confirmed::Stored => return self.stored(&submission, &press).await,
+                            Confirmed::Exists(record) => {
+                                let reply = self.existing(*record, &submission, &press, now).await?;
+                                // The draft ends here too. Another update that was faster has ended it, or begun another.
+                                let _: Saved =
+                                    self.conversations.save(update.chat_id(), &seen, &next, now).await?;
+                                return Ok(reply);
+                            }
+                            Confirmed::Lost => {}
+                        },
                     }
                 }
                 Decision::Recall { press } => return self.recall(&press).await,
@@ -149,7 +155,14 @@ impl<S: Submissions, V: Conversations, D: Doorbell, C: Clock, M: Meter> Webhook<
         let Verb::Card { reference, short, .. } = &press.verb else {
             return Ok(intake::expired(&self.catalog, press));
         };
-        match self.submissions.get(reference).await? {
+        let found = match self.submissions.get(reference).await {
+            Err(StoreError::Unreadable(cause)) => {
+                self.unreadable(reference, &cause);
+                return Ok(intake::being_checked(&self.catalog, press, reference));
+            }
+            found => found?,
+        };
+        match found {
             Some(record)
                 if record.submission.chat_id == press.chat_id
                     && record.submission.fingerprint.short() == short =>
@@ -170,16 +183,33 @@ impl<S: Submissions, V: Conversations, D: Doorbell, C: Clock, M: Meter> Webhook<
         if ours && matches!(record.due(), Some((DueStep::Append, _))) {
             self.ring(reference).await?;
         }
+        // Closed by a person without a row: nothing says "recorded" of it.
+        if let WriteState::Abandoned = record.write.state {
+            return Ok(intake::closed(&self.catalog, press, reference));
+        }
         Ok(intake::already_recorded(&self.catalog, press, reference))
     }
 
     async fn status(&self, reference: &Reference, chat_id: ChatId) -> Result<Reply, Failed> {
         // Somebody else's reference is answered like one that does not exist.
-        let text = match self.submissions.get(reference).await? {
-            Some(record) if record.submission.chat_id == chat_id => reply::status(&self.catalog, &record),
-            Some(_) | None => self.catalog.sentences.status_unknown.clone(),
+        let text = match self.submissions.get(reference).await {
+            // Whose it is cannot be read either; that it was received is all that is said of it.
+            Err(StoreError::Unreadable(cause)) => {
+                self.unreadable(reference, &cause);
+                intake::checking(&self.catalog, reference)
+            }
+            found => match found? {
+                Some(record) if record.submission.chat_id == chat_id => reply::status(&self.catalog, &record),
+                Some(_) | None => self.catalog.sentences.status_unknown.clone(),
+            },
         };
         Ok(Reply::message(chat_id, text))
+    }
+
+    /// No redelivery makes a record readable that this release cannot read: answered, or it would block its chat for a day.
+    fn unreadable(&self, reference: &Reference, cause: &Cause) {
+        self.meter.record(Metric::RecordUnreadable, 1.0);
+        tracing::error!(%reference, step = "read", outcome = "unreadable", %cause, "a record cannot be read");
     }
 
     async fn ring(&self, reference: &Reference) -> Result<(), Failed> {

@@ -276,7 +276,7 @@ impl<S: Submissions, H: Sheet, D: Doorbell, C: Clock, M: Meter> Writer<S, H, D, 
         let Ok(next) = record.write_after(&event, now, &By::Writer) else { return (reference, None, false) };
         match self.submissions.apply(&record, &next, now).await {
             Ok(Applied::Ours) => {
-                self.count(&next);
+                self.count(&record, &next);
                 (reference, Some(next), false)
             }
             // A conflict may have been added meanwhile: what the sheet said stands, for the record as it is now.
@@ -291,14 +291,15 @@ impl<S: Submissions, H: Sheet, D: Doorbell, C: Clock, M: Meter> Writer<S, H, D, 
         }
     }
 
-    fn count(&self, record: &Record) {
+    fn count(&self, before: &Record, record: &Record) {
         match &record.write.state {
             WriteState::Confirmed { .. } => self.meter.record(Metric::WriteConfirmed, 1.0),
             WriteState::Uncertain { .. } => self.meter.record(Metric::WriteUncertain, 1.0),
             WriteState::Pending { .. } => self.meter.record(Metric::WriteNotApplied, 1.0),
             WriteState::Attempting { .. } | WriteState::Abandoned => {}
         }
-        for review in record.reviews() {
+        let opened = record.reviews().into_iter().filter(|review| !before.reviews().contains(review));
+        for review in opened {
             self.meter.record(Metric::ReviewOpened, 1.0);
             let (reference, reason) = (&record.submission.reference, review.reason.as_str());
             tracing::warn!(%reference, step = "append", outcome = "review", reason, "a person must look");

@@ -8,7 +8,7 @@ use docket_domain::ports::Clock;
 use docket_domain::reference::Reference;
 
 use crate::reach::{self, usage};
-use crate::{Stopped, json, page, sheet, webhook};
+use crate::{Stopped, doctor, json, page, sheet, webhook};
 
 /// What is known about an enquiry, and what needs a person.
 #[derive(Debug, Parser)]
@@ -35,6 +35,12 @@ enum Command {
     },
     /// What needs a person, oldest first.
     Reviews {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Whether the deployment is set up well: every check with its cure; exit status 1 if one is not ok.
+    Doctor {
         /// Print JSON.
         #[arg(long)]
         json: bool,
@@ -99,6 +105,11 @@ pub async fn run(cli: Cli, environment: &Environment) -> Result<Printed, Stopped
             let listed = crate::reviews(&reach::submissions(environment).await?).await?;
             let now = SystemClock.now();
             Ok(if as_json { pretty(&json::reviews(&listed)) } else { page::reviews(&listed, now) }.into())
+        }
+        Command::Doctor { json: as_json } => {
+            let report = doctor::examine(environment, SystemClock.now()).await;
+            let text = if as_json { pretty(&report.json()) } else { report.page() };
+            Ok(Printed { text, all_well: report.all_well() })
         }
         Command::Webhook(command) => of_webhook(command, environment).await,
         Command::Sheet(SheetCommand::Init) => {

@@ -5,6 +5,7 @@
 
 pub mod answers;
 pub mod cli;
+pub mod doctor;
 pub mod json;
 pub mod page;
 pub mod reach;

@@ -175,11 +175,11 @@ pub fn timeouts(patience: Patience) -> TimeoutConfig {
         .build()
 }
 
-pub(crate) type SdkError<E> = aws_smithy_runtime_api::client::result::SdkError<E, HttpResponse>;
+pub type SdkError<E> = aws_smithy_runtime_api::client::result::SdkError<E, HttpResponse>;
 
 /// Why a call failed, in one word: AWS's own error code where it sent one. Never its message, which may repeat what
 /// was sent.
-pub(crate) fn cause<E: ProvideErrorMetadata>(error: &SdkError<E>) -> Cause {
+pub fn cause<E: ProvideErrorMetadata>(error: &SdkError<E>) -> Cause {
     match error {
         SdkError::ServiceError(service) => match service.err().code() {
             Some(code) => Cause::new(code),

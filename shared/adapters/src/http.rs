@@ -9,6 +9,7 @@ use std::fmt;
 use std::io::ErrorKind;
 use std::time::Duration;
 
+use docket_domain::moment::Moment;
 use docket_domain::outcome::Exchange;
 use docket_domain::status::Cause;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, RETRY_AFTER};
@@ -165,6 +166,15 @@ async fn whole(mut response: Response, bytes_max: usize) -> Exchange {
             Err(error) => return Exchange::Lost(Cause::new(loss(&error))),
         }
     }
+}
+
+/// The other side's clock, as the `Date` of any answer of it tells (RFC 9110, 6.6.1). None when it does not answer.
+pub async fn server_time(url: &str) -> Option<Moment> {
+    let http = Http::new(10_000).ok()?;
+    let sent = http.client.get(url).timeout(Duration::from_secs(10)).send().await.ok()?;
+    let date = sent.headers().get(reqwest::header::DATE)?.to_str().ok()?.to_owned();
+    let parsed = time::OffsetDateTime::parse(&date, &time::format_description::well_known::Rfc2822).ok()?;
+    Some(Moment::from_seconds(parsed.unix_timestamp()))
 }
 
 /// `Retry-After` in seconds; its other form, a date, is not used by either side.

@@ -198,22 +198,26 @@ mod tests {
         }
     }
 
+    type Answering = std::pin::Pin<Box<dyn Future<Output = Value>>>;
+
     struct Lived {
         clock: TestClock,
         settings: Changing,
         refused: Counted,
-        function: Box<dyn Fn(u64) -> std::pin::Pin<Box<dyn Future<Output = Value>>>>,
+        /// Handles an event with so many seconds left.
+        function: Box<dyn Fn(u64) -> Answering>,
     }
 
     async fn lived(settings: Changing) -> Lived {
         let (clock, refused) = (TestClock::default(), Counted::default());
         let started = Rotating::start(settings.clone(), clock.clone(), refused.clone(), build).await;
-        let function = Arc::new(started.ok().expect("good settings"));
+        let Ok(started) = started else { panic!("good settings are refused") };
+        let function = Arc::new(started);
         let of = clock.clone();
         let ask = move |seconds_left: u64| {
             let (function, deadline) = (Arc::clone(&function), of.now().plus_seconds(seconds_left));
             Box::pin(async move { function.handle(Value::Null, deadline).await.expect("an answer") })
-                as std::pin::Pin<Box<dyn Future<Output = Value>>>
+                as Answering
         };
         Lived { clock, settings, refused, function: Box::new(ask) }
     }

@@ -152,7 +152,7 @@ impl Deployment {
         self.settings = output("Settings")
             .lines()
             .filter_map(|line| line.split_once('='))
-            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .map(|(name, value)| (name.to_owned(), value.trim_matches('"').to_owned()))
             .collect();
         for (name, value) in &mut self.settings {
             if name == "WEBHOOK_URL" {

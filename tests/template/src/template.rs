@@ -80,10 +80,10 @@ impl Template {
         if let Some(name) = value.get("Ref").and_then(Value::as_str) {
             return match name {
                 "AWS::NoValue" => None,
-                _ => match self.at(&format!("/Parameters/{name}/Default")) {
-                    Value::Null => Some(name.to_owned()),
-                    default => self.filled(default),
-                },
+                _ => {
+                    let default = self.at(&format!("/Parameters/{name}/Default"));
+                    if default.is_null() { Some(name.to_owned()) } else { self.filled(default) }
+                }
             };
         }
         let text = value.get("Fn::Sub").and_then(Value::as_str)?;
@@ -147,8 +147,6 @@ fn written_out(node: &YamlOwned) -> Value {
 }
 
 fn key_of(key: &YamlOwned) -> String {
-    match written_out(key) {
-        Value::String(text) => text,
-        other => other.to_string(),
-    }
+    let key = written_out(key);
+    key.as_str().map_or_else(|| key.to_string(), str::to_owned)
 }

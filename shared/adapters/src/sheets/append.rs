@@ -52,12 +52,14 @@ impl<C: Clock> GoogleSheet<C> {
 /// Whether the tab may have changed since its header was read: Google refused something, or rows went elsewhere.
 fn casts_doubt(outcome: &AppendOutcome) -> bool {
     match outcome {
-        AppendOutcome::Misplaced { .. } => true,
+        // A lost answer too: a read before the next append tells a Google in trouble from one lost answer, and keeps an
+        // outage from making more than one batch uncertain.
+        AppendOutcome::Misplaced { .. } | AppendOutcome::Unknown(_) => true,
         AppendOutcome::NotApplied(reason) => match reason {
             NotApplied::Halt(_) | NotApplied::CellAlone(_) | NotApplied::CellInCompany(_) => true,
             // Says nothing of the tab; a read would only add to what made it busy.
             NotApplied::TryAgain(_) | NotApplied::Busy(_) => false,
         },
-        AppendOutcome::Applied(_) | AppendOutcome::Unknown(_) => false,
+        AppendOutcome::Applied(_) => false,
     }
 }

@@ -137,12 +137,13 @@ impl Impersonation {
         let last = parsed.path_segments().and_then(|mut segments| segments.next_back()).unwrap_or_default();
         let account = last.strip_suffix(":generateAccessToken").filter(|account| !account.is_empty());
         let account = account.ok_or(CredentialsError::NoAccount)?.to_owned();
-        let lifetime_seconds = match lifetime {
-            Value::Null => LIFETIME_SECONDS,
-            other => other
+        let lifetime_seconds = if lifetime.is_null() {
+            LIFETIME_SECONDS
+        } else {
+            lifetime
                 .as_u64()
                 .filter(|seconds| LIFETIMES.contains(seconds))
-                .ok_or(CredentialsError::BadLifetime)?,
+                .ok_or(CredentialsError::BadLifetime)?
         };
         Ok(Self { url, account, lifetime_seconds })
     }

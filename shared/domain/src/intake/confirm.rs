@@ -17,6 +17,24 @@ pub fn already_recorded(catalog: &Catalog, press: &Press, reference: &Reference)
     press.settled(fill(&catalog.sentences.already_recorded, &[("reference", reference.as_str())]))
 }
 
+/// A person closed it without a row.
+#[must_use]
+pub fn closed(catalog: &Catalog, press: &Press, reference: &Reference) -> Reply {
+    press.settled(fill(&catalog.sentences.status_closed, &[("reference", reference.as_str())]))
+}
+
+/// Something is stored under this reference that this release cannot read.
+#[must_use]
+pub fn being_checked(catalog: &Catalog, press: &Press, reference: &Reference) -> Reply {
+    Reply::Notice { callback_id: press.callback_id.clone(), text: checking(catalog, reference) }
+}
+
+/// All that can be said of something that cannot be read.
+#[must_use]
+pub fn checking(catalog: &Catalog, reference: &Reference) -> String {
+    fill(&catalog.sentences.status_checking, &[("reference", reference.as_str())])
+}
+
 /// Another content is stored under this reference.
 #[must_use]
 pub fn conflict(catalog: &Catalog, press: &Press, reference: &Reference) -> Reply {

@@ -16,7 +16,7 @@ use crate::reply::{Button, Reply, card_text};
 use crate::submission::{ChatId, Contact, Fingerprint, Submission, Summary, SummaryError};
 pub use button::{CardVerb, Press, Verb};
 pub use command::Command;
-pub use confirm::{already_recorded, conflict, expired, received};
+pub use confirm::{already_recorded, being_checked, checking, closed, conflict, expired, received};
 
 /// The bot that this deployment answers for.
 #[derive(Debug, Clone, PartialEq, Eq)]

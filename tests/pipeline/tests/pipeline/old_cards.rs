@@ -2,8 +2,10 @@
 
 use docket_domain::catalog::Catalog;
 use docket_domain::limits::DRAFT_SECONDS;
-use docket_domain::status::ReviewReason;
+use docket_domain::metric::Metric;
+use docket_domain::status::{ReviewReason, WriteOrder};
 use docket_world::World;
+use docket_world::sheets::{Behaviour, On};
 use docket_world::telegram::{Card, Customer};
 use serde_json::Value;
 
@@ -204,6 +206,47 @@ async fn another_content_under_one_reference_opens_a_conflict_and_keeps_the_firs
     world.settle().await;
     assert_eq!(world.rows_of(&second), 1);
     world.check_rules().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_says_recorded_of_an_enquiry_that_a_person_closed_without_a_row() {
+    let mut world = World::start().await;
+    let ann = world.customer(CHAT, "Ann");
+    world.write_card(&ann, "A quote", "Ten gutters.").await;
+    let confirm = ann.press_button("Confirm");
+    world.sheets.next(On::Appends, Behaviour::hangs_up());
+    world.say(confirm.clone()).await;
+    world.settle().await;
+    let reference = world.records().await[0].submission.reference.clone();
+    let why = "The customer withdrew it.".to_owned();
+    world.order(&reference, WriteOrder::Abandon { why }).await;
+    world.deliver_again(&confirm).await;
+    let told = ann.chat().last_words().unwrap();
+    assert!(told.contains("closed without being recorded"), "{told}");
+    world.check_rules().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_record_that_cannot_be_read_locks_no_chat() {
+    let mut world = World::start().await;
+    let ann = world.customer(CHAT, "Ann");
+    world.write_card(&ann, "A quote", "Ten gutters.").await;
+    let confirm = ann.press_button("Confirm");
+    world.say(confirm.clone()).await;
+    world.settle().await;
+    let reference = world.records().await[0].submission.reference.clone();
+    world.damage_record(&reference, "summary").await;
+    for update in [ann.text(&format!("/status {reference}")), confirm] {
+        let answer = world.deliver_again(&update).await;
+        assert_eq!(answer.status, 200);
+        let said = String::from_utf8(answer.body).unwrap();
+        assert!(said.contains("whether it is recorded is being checked"), "{said}");
+    }
+    assert_eq!(world.recorder().sum(Metric::RecordUnreadable), 2.0);
+    // The next enquiry goes its way.
+    let next = world.submit(&ann, "A quote", "Twelve gutters.").await;
+    world.poll_writer().await;
+    assert_eq!(world.rows_of(&next), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -6,7 +6,7 @@ use docket_domain::reference::Reference;
 use docket_domain::row::HEADER;
 use docket_domain::status::WriteState;
 use docket_world::World;
-use docket_world::sheets::{Behaviour, On};
+use docket_world::sheets::{Behaviour, FailureBody, On};
 use docket_world::wire::{Fault, Plan, Side};
 use docket_world::world::{write_event, write_event_of};
 use serde_json::{Value, json};
@@ -100,6 +100,26 @@ async fn a_sheet_that_stops_with_a_write_uncertain_heals_into_every_row_once() {
 
 fn rows_in(call: &docket_world::wire::Call) -> usize {
     call.json()["values"].as_array().map_or(0, Vec::len)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_outage_makes_one_batch_uncertain_and_the_rest_waits() {
+    let mut world = world().await;
+    let header_seen = world.record_enquiries(1).await;
+    world.settle().await;
+    let first = world.record_enquiries(3).await;
+    world.sheets.from_now_on(On::Sheets, Behaviour::fails(503, FailureBody::Html));
+    world.work().await;
+    all_are(&world, &first, "uncertain").await;
+    let second = world.record_enquiries(4).await;
+    world.work().await;
+    all_are(&world, &second, "pending http_503").await;
+    assert_eq!(appends(&world), 2, "Google in trouble was sent another batch");
+    world.sheets.heal();
+    each_is_written_once(&mut world, &[header_seen, second].concat()).await;
+    world.settle().await;
+    all_are(&world, &first, "uncertain, review no_matching_row").await;
+    world.check_rules().await;
 }
 
 // ---- Time that runs short ----------------------------------------------------------------------------------------------

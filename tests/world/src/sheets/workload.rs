@@ -254,9 +254,11 @@ pub(super) fn check_lending(request: &Request, scope: &str) -> Result<(String, i
     if scopes.is_empty() {
         return Err(Refusal::invalid("Request contains an invalid argument: scope."));
     }
-    let seconds = match &body["lifetime"] {
-        Value::Null => Some(LENT_SECONDS_MAX),
-        told => told.as_str().and_then(|text| text.strip_suffix('s')?.parse().ok()),
+    let told = &body["lifetime"];
+    let seconds = if told.is_null() {
+        Some(LENT_SECONDS_MAX)
+    } else {
+        told.as_str().and_then(|text| text.strip_suffix('s')?.parse().ok())
     };
     match seconds {
         Some(seconds) if (1..=LENT_SECONDS_MAX).contains(&seconds) => Ok((scopes.join(" "), seconds)),
