@@ -96,16 +96,32 @@ impl World {
         request.key("reference", key).send().await.expect("the item is deleted");
     }
 
-    /// Takes an attribute out of a record, as a release that knows it otherwise would find it.
+    /// Takes an attribute out of a record, as a release that knows it otherwise would find it. What stood there.
     ///
     /// # Panics
-    /// When the table cannot be reached.
-    pub async fn damage_record(&self, reference: &Reference, attribute: &str) {
+    /// When the table cannot be reached, or nothing stood there.
+    pub async fn damage_record(&self, reference: &Reference, attribute: &str) -> AttributeValue {
         let client = self.engines.dynamodb_client();
         let request = client.update_item().table_name(&self.tables.submissions);
         let key = AttributeValue::S(reference.as_str().to_owned());
         let request = request.key("reference", key).update_expression("REMOVE #gone");
-        request.expression_attribute_names("#gone", attribute).send().await.expect("the item is changed");
+        let request = request.return_values(aws_sdk_dynamodb::types::ReturnValue::AllOld);
+        let old =
+            request.expression_attribute_names("#gone", attribute).send().await.expect("the item is changed");
+        old.attributes.and_then(|mut item| item.remove(attribute)).expect("the attribute was there")
+    }
+
+    /// Puts it back.
+    ///
+    /// # Panics
+    /// When the table cannot be reached.
+    pub async fn repair_record(&self, reference: &Reference, attribute: &str, value: AttributeValue) {
+        let client = self.engines.dynamodb_client();
+        let request = client.update_item().table_name(&self.tables.submissions);
+        let key = AttributeValue::S(reference.as_str().to_owned());
+        let request = request.key("reference", key).update_expression("SET #back = :value");
+        let request = request.expression_attribute_names("#back", attribute);
+        request.expression_attribute_values(":value", value).send().await.expect("the item is changed");
     }
 
     /// A ring for the writer from nobody: an old one, a doubled one, one redriven.

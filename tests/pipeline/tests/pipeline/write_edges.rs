@@ -2,6 +2,7 @@
 //! batch with messages that mean nothing, a store that reports its own success as a failure, and people at the keyboard.
 
 use docket_domain::limits::{CLAIMING_MS, MARKING_MS};
+use docket_domain::metric::Metric;
 use docket_domain::reference::Reference;
 use docket_domain::row::HEADER;
 use docket_domain::status::WriteState;
@@ -68,7 +69,7 @@ impl Mishap {
 async fn a_sheet_that_stops_with_a_write_uncertain_heals_into_every_row_once() {
     let mishaps =
         [Mishap::TabRenamed, Mishap::ColumnsSwapped, Mishap::NoLongerShared, Mishap::SpreadsheetGone];
-    // Seen before by this process, as when somebody renames between claim and append; and by a new one.
+    // By a process that saw the header before, and by a new one.
     let rows = mishaps.into_iter().flat_map(|mishap| [(mishap, false), (mishap, true)]);
     each(rows, |(mishap, new_process)| async move {
         let mut world = world().await;
@@ -100,6 +101,47 @@ async fn a_sheet_that_stops_with_a_write_uncertain_heals_into_every_row_once() {
 
 fn rows_in(call: &docket_world::wire::Call) -> usize {
     call.json()["values"].as_array().map_or(0, Vec::len)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tab_renamed_between_claim_and_append_is_a_refusal_and_every_row_goes_once() {
+    let mut world = world().await;
+    world.record_enquiries(1).await;
+    world.settle().await;
+    // The header was seen a moment ago: the append itself meets the renamed tab.
+    let waiting = world.record_enquiries(5).await;
+    Mishap::TabRenamed.happen(&world);
+    world.poll_writer().await;
+    assert_eq!(appends(&world), 2, "the append left");
+    all_are(&world, &waiting, "pending no_such_tab").await;
+    for reference in &waiting {
+        let record = world.record(reference).await;
+        assert_eq!(record.write.attempts, 0, "a halt is not the record's fault");
+        assert!(record.history.entries().iter().any(|entry| entry.step == "claimed"));
+    }
+    world.run_minutes(3).await;
+    assert_eq!(appends(&world), 2, "a sheet that stopped was sent more");
+    Mishap::TabRenamed.be_mended(&world);
+    each_is_written_once(&mut world, &waiting).await;
+    world.check_rules().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_record_that_cannot_be_read_holds_up_nobody_and_is_never_appended_blindly() {
+    let mut world = world().await;
+    let references = world.record_enquiries(5).await;
+    let (damaged, others) = references.split_first().unwrap();
+    let summary = world.damage_record(damaged, "summary").await;
+    world.work().await;
+    all_are(&world, others, "confirmed append_answer").await;
+    assert_eq!(world.rows_of(damaged), 0);
+    world.run_minutes(5).await;
+    assert!(world.recorder().sum(Metric::RecordUnreadable) >= 1.0);
+    assert_eq!(world.dead_letters().await, Vec::<String>::new());
+    // A release that can read it finds it still due.
+    world.repair_record(damaged, "summary", summary).await;
+    each_is_written_once(&mut world, &references).await;
+    world.check_rules().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,10 +1,11 @@
 //! A writer that dies: before its lease ends nobody touches the record, afterwards the sheet is read before anything else.
 
 use docket_domain::status::WriteState;
+use docket_world::sheets::{Behaviour, On};
 use docket_world::wire::{Fault, Plan, Side};
 use docket_world::world::write_event;
 
-use crate::write_side::{appends, known, world};
+use crate::write_side::{all_are, appends, known, world};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_writer_that_died_is_followed_by_a_look_never_by_a_blind_append() {
@@ -52,4 +53,40 @@ async fn a_writer_that_died_is_followed_by_a_look_never_by_a_blind_append() {
         world.check_rules().await;
     }
     assert_eq!(held, 4, "the deaths between claim and marking leave a lease");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_writer_that_is_only_slow_overlaps_with_the_next_one_and_there_is_one_row() {
+    // Its request arrives before anybody has given it up, or long after a person was called.
+    for (seconds, at_the_end) in [(130, "confirmed read_back"), (1_000, "uncertain, review no_matching_row")]
+    {
+        for count in [1, 5] {
+            let mut world = world().await;
+            let references = world.record_enquiries(count).await;
+            world.sheets.next(On::Appends, Behaviour::serves().held());
+            let lease_end = i64::try_from(world.settings().timing.lease_seconds).unwrap() + 1;
+            let slow = world.invoke_another_writer(write_event(&references));
+            let meanwhile = async {
+                while world.sheets.waiting() == 0 {
+                    tokio::task::yield_now().await;
+                }
+                world.turn_seconds(lease_end);
+                for _ in 0..4 {
+                    assert!(world.invoke_another_writer(write_event(&references)).await.is_some());
+                    world.turn_seconds((seconds - lease_end).max(0) / 4 + 1);
+                }
+                all_are(&world, &references, if seconds > 300 { at_the_end } else { "uncertain" }).await;
+                world.sheets.let_go();
+            };
+            tokio::join!(slow, meanwhile);
+            // Whatever the slow one learned comes too late to be believed over what the records say.
+            assert_eq!(appends(&world), 1);
+            world.settle().await;
+            all_are(&world, &references, at_the_end).await;
+            for reference in &references {
+                assert_eq!(world.rows_of(reference), 1);
+            }
+            world.check_rules().await;
+        }
+    }
 }
