@@ -20,24 +20,57 @@ const CHAT: i64 = 7_100_000_001;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn one_fault_anywhere_over_one_submission_breaks_no_rule_and_loses_nothing() {
-    enumerate(1).await;
+    enumerate(1, Base::Undisturbed).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn one_fault_anywhere_over_two_submissions_of_one_chat_breaks_no_rule_and_loses_nothing() {
-    enumerate(2).await;
+    enumerate(2, Base::Undisturbed).await;
 }
 
-async fn enumerate(submissions: usize) {
+#[tokio::test(flavor = "multi_thread")]
+async fn one_fault_anywhere_while_a_lost_append_answer_is_settled_breaks_no_rule_and_loses_nothing() {
+    enumerate(1, Base::AppendAnswerLost).await;
+}
+
+/// What goes wrong in every run already; the one fault comes on top.
+#[derive(Debug, Clone, Copy)]
+enum Base {
+    Undisturbed,
+    AppendAnswerLost,
+}
+
+impl Base {
+    fn plan(self) -> Plan {
+        match self {
+            Self::Undisturbed => Plan::none(),
+            Self::AppendAnswerLost => {
+                Plan::at_operation("writer", Side::Sheets, "append", 1, Fault::LoseAnswer)
+            }
+        }
+    }
+
+    /// Whether the placement of the one fault is the base's own.
+    fn is_at(self, call: &Call) -> bool {
+        !matches!(self, Self::Undisturbed) && call.side == Side::Sheets && call.operation == "append"
+    }
+}
+
+async fn enumerate(submissions: usize, base: Base) {
     let engines = Arc::new(Engines::start().await);
-    let calls = calls_of_an_undisturbed_story(&engines, submissions).await;
-    let at_calls = calls.iter().flat_map(placements_at).map(Placement::AtCall);
-    let placements = at_calls.chain(placements_of_messages(submissions));
+    let calls = calls_of_the_story(&engines, submissions, base).await;
+    let at_calls =
+        calls.iter().filter(|call| !base.is_at(call)).flat_map(placements_at).map(Placement::AtCall);
+    let of_messages = match base {
+        Base::Undisturbed => placements_of_messages(submissions),
+        Base::AppendAnswerLost => Vec::new(),
+    };
+    let placements = at_calls.chain(of_messages);
     let ended: Vec<(Placement, Ending)> = futures::stream::iter(placements)
         .map(|placement| {
             let engines = Arc::clone(&engines);
             async move {
-                let run = tokio::spawn(run(engines, placement.clone(), submissions));
+                let run = tokio::spawn(run(engines, placement.clone(), submissions, base));
                 let ending = run.await.unwrap_or_else(|_| panic!("this placement failed: {placement:?}"));
                 (placement, ending)
             }
@@ -52,7 +85,7 @@ async fn enumerate(submissions: usize) {
     }
     let hit = ended.iter().filter(|(_, ending)| ending.hit).count();
     println!(
-        "{submissions} submissions: {} calls, {} placements ({} of them of messages), {hit} of them hit",
+        "{submissions} submissions, {base:?}: {} calls, {} placements ({} of them of messages), {hit} of them hit",
         calls.len(),
         ended.len(),
         ended.iter().filter(|(placement, _)| !matches!(placement, Placement::AtCall(_))).count(),
@@ -62,7 +95,11 @@ async fn enumerate(submissions: usize) {
     }
     // The interesting cases did occur.
     assert_eq!(hit, ended.len(), "a placement that hits nothing tests nothing");
-    for wanted in ["read_back", "append_answer", "no_matching_row", "ack_uncertain"] {
+    let interesting: &[&str] = match base {
+        Base::Undisturbed => &["read_back", "append_answer", "no_matching_row", "ack_uncertain"],
+        Base::AppendAnswerLost => &["read_back", "ack_uncertain"],
+    };
+    for wanted in interesting {
         assert!(endings.keys().any(|words| words.contains(wanted)), "no placement ended in {wanted}");
     }
 }
@@ -185,17 +222,20 @@ struct Ending {
     hit: bool,
 }
 
-async fn calls_of_an_undisturbed_story(engines: &Arc<Engines>, submissions: usize) -> Vec<Call> {
+async fn calls_of_the_story(engines: &Arc<Engines>, submissions: usize, base: Base) -> Vec<Call> {
     let mut world = World::with(Arc::clone(engines), settings()).await;
+    world.wire.set_plan(base.plan());
     tell(&mut world, submissions, None).await;
     world.check_rules().await;
     world.wire.calls()
 }
 
-async fn run(engines: Arc<Engines>, placement: Placement, submissions: usize) -> Ending {
+async fn run(engines: Arc<Engines>, placement: Placement, submissions: usize, base: Base) -> Ending {
     let mut world = World::with(engines, settings()).await;
     match &placement {
-        Placement::AtCall(at) => world.wire.set_plan(Plan::at(at.number, at.fault).times(at.times)),
+        Placement::AtCall(at) => {
+            world.wire.set_plan(base.plan().and(Plan::at(at.number, at.fault).times(at.times)))
+        }
         Placement::AppliedLate { seconds, answered } => {
             let later_ms = seconds * 1_000;
             let late = match answered {
@@ -213,7 +253,13 @@ async fn run(engines: Arc<Engines>, placement: Placement, submissions: usize) ->
         | Placement::RungAgain { .. } => {}
     }
     let happened = tell(&mut world, submissions, Some(&placement)).await;
-    let hit = happened || !world.wire.faults_that_hit().is_empty();
+    let hit = match &placement {
+        // The base's own fault counts for nothing.
+        Placement::AtCall(at) => {
+            world.wire.faults_that_hit().iter().any(|(call, _)| call.number == at.number)
+        }
+        _ => happened || !world.wire.faults_that_hit().is_empty(),
+    };
     world.wire.heal();
     world.settle().await;
     world.check_rules().await;
