@@ -1,4 +1,4 @@
-//! Settings to adapters to the runtime's loop.
+//! Settings to adapters; Lambda's loop is the adapters' own.
 
 use std::sync::Arc;
 
@@ -6,34 +6,16 @@ use aws_types::SdkConfig;
 use docket_adapters::clock::SystemClock;
 use docket_adapters::config::{ConfigError, Environment};
 use docket_adapters::dynamodb::{DynamoConversations, DynamoSubmissions};
+use docket_adapters::lambda;
 use docket_adapters::lambda::Function;
-use docket_adapters::parameters::InParameters;
-use docket_adapters::rotation::Rotating;
 use docket_adapters::sqs::SqsDoorbell;
 use docket_adapters::telemetry::EmbeddedMeter;
-use docket_adapters::{aws, lambda, telemetry};
 use docket_domain::limits::RETENTION_DAYS;
 use webhook::{Handler, Webhook};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda_runtime::Error> {
-    let environment = Environment::of_process();
-    lambda::complete_environment(&environment, "webhook");
-    telemetry::start(environment.log_level());
-    let meter = Arc::new(EmbeddedMeter::new(environment.function_name()));
-    match start(environment.clone(), Arc::clone(&meter)).await {
-        Ok(handler) => lambda::serve(handler, meter, SystemClock, &environment).await,
-        Err(error) => lambda::refuse_to_start(&error),
-    }
-}
-
-async fn start(environment: Environment, meter: Arc<EmbeddedMeter>) -> Result<impl Function, ConfigError> {
-    let sdk = aws::for_function(&environment, aws::Patience::default())?;
-    let used = &["WEBHOOK_SECRET", "WEBHOOK_SECRET_PREVIOUS", "CATALOG"];
-    let settings = InParameters::new(environment, used, aws_sdk_ssm::Client::new(&sdk));
-    let of = Arc::clone(&meter);
-    let build = move |environment: &Environment| build(environment, &sdk, Arc::clone(&of));
-    Rotating::start(settings, SystemClock, meter, build).await
+    lambda::run("webhook", &["WEBHOOK_SECRET", "WEBHOOK_SECRET_PREVIOUS", "CATALOG"], build).await
 }
 
 fn build(

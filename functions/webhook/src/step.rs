@@ -11,7 +11,7 @@ use docket_domain::ports::{
 };
 use docket_domain::reference::Reference;
 use docket_domain::reply::{self, Reply};
-use docket_domain::status::{By, Cause, Conflict, ConflictEvent, DueStep, Record, WriteState};
+use docket_domain::status::{By, Conflict, ConflictEvent, DueStep, Record, WriteState};
 use docket_domain::submission::{ChatId, Submission};
 
 /// Times an update is decided anew because another one of its chat was faster.
@@ -67,22 +67,20 @@ impl<S: Submissions, V: Conversations, D: Doorbell, C: Clock, M: Meter> Webhook<
                 Decision::Confirm { next, submission, press } => {
                     // The submission and the end of its draft are stored together: a Cancel at the same moment finds
                     // either the draft or the submission, never both.
-                    match self.conversations.confirm(&seen, &next, &submission, now).await {
-                        Err(StoreError::Unreadable(cause)) => {
-                            self.unreadable(&submission.reference, &cause);
-                            return Ok(intake::being_checked(&self.catalog, &press, &submission.reference));
+                    let confirmed = self.conversations.confirm(&seen, &next, &submission, now).await;
+                    let Some(confirmed) = self.readable(&submission.reference, confirmed)? else {
+                        return Ok(intake::being_checked(&self.catalog, &press, &submission.reference));
+                    };
+                    match confirmed {
+                        Confirmed::Stored => return self.stored(&submission, &press).await,
+                        Confirmed::Exists(record) => {
+                            let reply = self.existing(*record, &submission, &press, now).await?;
+                            // The draft ends here too. Another update that was faster has ended it, or begun another.
+                            let _: Saved =
+                                self.conversations.save(update.chat_id(), &seen, &next, now).await?;
+                            return Ok(reply);
                         }
-                        confirmed => match confirmed? {
-                            Confirmed::Stored => return self.stored(&submission, &press).await,
-                            Confirmed::Exists(record) => {
-                                let reply = self.existing(*record, &submission, &press, now).await?;
-                                // The draft ends here too. Another update that was faster has ended it, or begun another.
-                                let _: Saved =
-                                    self.conversations.save(update.chat_id(), &seen, &next, now).await?;
-                                return Ok(reply);
-                            }
-                            Confirmed::Lost => {}
-                        },
+                        Confirmed::Lost => {}
                     }
                 }
                 Decision::Recall { press } => return self.recall(&press).await,
@@ -155,12 +153,8 @@ impl<S: Submissions, V: Conversations, D: Doorbell, C: Clock, M: Meter> Webhook<
         let Verb::Card { reference, short, .. } = &press.verb else {
             return Ok(intake::expired(&self.catalog, press));
         };
-        let found = match self.submissions.get(reference).await {
-            Err(StoreError::Unreadable(cause)) => {
-                self.unreadable(reference, &cause);
-                return Ok(intake::being_checked(&self.catalog, press, reference));
-            }
-            found => found?,
+        let Some(found) = self.readable(reference, self.submissions.get(reference).await)? else {
+            return Ok(intake::being_checked(&self.catalog, press, reference));
         };
         match found {
             Some(record)
@@ -192,24 +186,28 @@ impl<S: Submissions, V: Conversations, D: Doorbell, C: Clock, M: Meter> Webhook<
 
     async fn status(&self, reference: &Reference, chat_id: ChatId) -> Result<Reply, Failed> {
         // Somebody else's reference is answered like one that does not exist.
-        let text = match self.submissions.get(reference).await {
+        let text = match self.readable(reference, self.submissions.get(reference).await)? {
             // Whose it is cannot be read either; that it was received is all that is said of it.
-            Err(StoreError::Unreadable(cause)) => {
-                self.unreadable(reference, &cause);
-                intake::checking(&self.catalog, reference)
+            None => intake::checking(&self.catalog, reference),
+            Some(Some(record)) if record.submission.chat_id == chat_id => {
+                reply::status(&self.catalog, &record)
             }
-            found => match found? {
-                Some(record) if record.submission.chat_id == chat_id => reply::status(&self.catalog, &record),
-                Some(_) | None => self.catalog.sentences.status_unknown.clone(),
-            },
+            Some(Some(_) | None) => self.catalog.sentences.status_unknown.clone(),
         };
         Ok(Reply::message(chat_id, text))
     }
 
-    /// No redelivery makes a record readable that this release cannot read: answered, or it would block its chat for a day.
-    fn unreadable(&self, reference: &Reference, cause: &Cause) {
-        self.meter.record(Metric::RecordUnreadable, 1.0);
-        tracing::error!(%reference, step = "read", outcome = "unreadable", %cause, "a record cannot be read");
+    /// None for a record that this release cannot read: no redelivery makes it readable, and a refusal would block its chat
+    /// for a day.
+    fn readable<T>(&self, reference: &Reference, read: Result<T, StoreError>) -> Result<Option<T>, Failed> {
+        match read {
+            Err(StoreError::Unreadable(cause)) => {
+                self.meter.record(Metric::RecordUnreadable, 1.0);
+                tracing::error!(%reference, step = "read", outcome = "unreadable", %cause, "a record cannot be read");
+                Ok(None)
+            }
+            read => Ok(Some(read?)),
+        }
     }
 
     async fn ring(&self, reference: &Reference) -> Result<(), Failed> {

@@ -1,5 +1,6 @@
 //! From the settings to the other sides: the tables, the parameters, the bot.
 
+use aws_types::SdkConfig;
 use docket_adapters::aws;
 use docket_adapters::clock::SystemClock;
 use docket_adapters::config::{ConfigError, Environment};
@@ -7,7 +8,6 @@ use docket_adapters::dynamodb::DynamoSubmissions;
 use docket_adapters::parameters;
 use docket_adapters::sheets::{Credentials, GoogleSheet, SheetSettings};
 use docket_adapters::telegram::BotApi;
-
 use docket_domain::limits::{APPEND_TIMEOUT_MS, READ_TIMEOUT_MS};
 
 use crate::Stopped;
@@ -17,6 +17,16 @@ pub fn usage(error: impl std::fmt::Display) -> Stopped {
     Stopped::Usage(error.to_string())
 }
 
+/// The AWS SDK as this person has it set up.
+///
+/// # Errors
+/// No region, or no credentials.
+pub async fn sdk() -> Result<SdkConfig, ConfigError> {
+    let sdk = aws::for_person(aws::Patience::default()).await?;
+    aws::check_credentials(&sdk).await?;
+    Ok(sdk)
+}
+
 /// The records' table.
 ///
 /// # Errors
@@ -24,8 +34,7 @@ pub fn usage(error: impl std::fmt::Display) -> Stopped {
 pub async fn submissions(environment: &Environment) -> Result<DynamoSubmissions, Stopped> {
     let table = environment.submissions_table().map_err(usage)?;
     let retention_days = environment.retention_days().map_err(usage)?;
-    let sdk = aws::for_person(aws::Patience::default()).await.map_err(usage)?;
-    aws::check_credentials(&sdk).await.map_err(usage)?;
+    let sdk = sdk().await.map_err(usage)?;
     Ok(DynamoSubmissions::new(aws_sdk_dynamodb::Client::new(&sdk), table, retention_days))
 }
 
@@ -37,8 +46,7 @@ pub async fn with_parameters(environment: &Environment, used: &[&str]) -> Result
     if environment.parameters(used).map_err(usage)?.is_empty() {
         return Ok(environment.clone());
     }
-    let sdk = aws::for_person(aws::Patience::default()).await.map_err(usage)?;
-    aws::check_credentials(&sdk).await.map_err(usage)?;
+    let sdk = sdk().await.map_err(usage)?;
     parameters::resolve(environment.clone(), used, &aws_sdk_ssm::Client::new(&sdk)).await.map_err(usage)
 }
 

@@ -6,14 +6,19 @@ use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
+use aws_types::SdkConfig;
 use docket_domain::moment::Moment;
 use docket_domain::ports::Clock;
 use futures::FutureExt as _;
 use lambda_runtime::{LambdaEvent, service_fn};
 use serde_json::Value;
 
+use crate::clock::SystemClock;
 use crate::config::{ConfigError, Environment};
+use crate::parameters::InParameters;
+use crate::rotation::Rotating;
 use crate::telemetry::EmbeddedMeter;
+use crate::{aws, telemetry};
 
 /// An invocation that failed as a whole; Lambda's caller tries again.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -35,9 +40,43 @@ pub trait Function: Send + Sync {
 const SET_BY_LAMBDA: [(&str, &str); 2] =
     [("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "128"), ("AWS_LAMBDA_FUNCTION_VERSION", "$LATEST")];
 
+/// Runs one function: its settings, its logs, the function itself, then Lambda's loop until the process ends.
+///
+/// `name` is what the function is called where Lambda does not say it. `in_parameters` are its settings that may stand in an
+/// SSM parameter; `build` makes it from all of them, at start and again when one of those has changed.
+///
+/// # Errors
+/// The runtime's own, when it cannot be reached. A setting that is missing or wrong ends the process with one line.
+pub async fn run<F, B>(
+    name: &str,
+    in_parameters: &'static [&'static str],
+    build: B,
+) -> Result<(), lambda_runtime::Error>
+where
+    F: Function,
+    B: Fn(&Environment, &SdkConfig, Arc<EmbeddedMeter>) -> Result<F, ConfigError> + Send + Sync,
+{
+    let environment = Environment::of_process();
+    complete_environment(&environment, name);
+    telemetry::start(environment.log_level());
+    let meter = Arc::new(EmbeddedMeter::new(environment.function_name()));
+    let started = async {
+        let sdk = aws::for_function(&environment, aws::Patience::default())?;
+        let client = aws_sdk_ssm::Client::new(&sdk);
+        let settings = InParameters::new(environment.clone(), in_parameters, client);
+        let of = Arc::clone(&meter);
+        let build = move |settings: &Environment| build(settings, &sdk, Arc::clone(&of));
+        Rotating::start(settings, SystemClock, Arc::clone(&meter), build).await
+    };
+    match started.await {
+        Ok(function) => serve(function, meter, SystemClock, &environment).await,
+        Err(error) => refuse_to_start(&error),
+    }
+}
+
 /// Starts this executable over with what Lambda would have set, where it is not set: a process cannot safely set its own
 /// variables. Returns at once under Lambda. To be called first, before anything was begun.
-pub fn complete_environment(environment: &Environment, name: &str) {
+fn complete_environment(environment: &Environment, name: &str) {
     let all = [("AWS_LAMBDA_FUNCTION_NAME", name)].into_iter().chain(SET_BY_LAMBDA);
     let missing: Vec<_> = all.filter(|(name, _)| environment.required(name).is_err()).collect();
     if missing.is_empty() {
@@ -55,7 +94,7 @@ pub fn complete_environment(environment: &Environment, name: &str) {
 ///
 /// # Errors
 /// The runtime's own, when it cannot be reached.
-pub async fn serve<F: Function, C: Clock>(
+async fn serve<F: Function, C: Clock>(
     function: F,
     meter: Arc<EmbeddedMeter>,
     clock: C,
@@ -79,7 +118,7 @@ pub async fn serve<F: Function, C: Clock>(
 
 /// Says why the function cannot start, in one line, and ends the process: while a setting is wrong nothing is answered,
 /// so nothing is lost.
-pub fn refuse_to_start(error: &ConfigError) -> ! {
+fn refuse_to_start(error: &ConfigError) -> ! {
     tracing::error!(step = "start", outcome = "refused", cause = %error, "the function cannot start");
     std::process::exit(1);
 }

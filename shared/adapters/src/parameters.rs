@@ -1,6 +1,7 @@
 //! Settings that live in SSM parameters: read all in one call, never written to the environment.
 
 use aws_sdk_ssm::Client;
+use aws_sdk_ssm::types::Parameter;
 
 use crate::aws;
 use crate::config::{ConfigError, Environment};
@@ -31,6 +32,12 @@ impl Settings for InParameters {
     }
 }
 
+/// The parameter of this name; a setting may give it by its ARN as well.
+#[must_use]
+pub fn called<'a>(found: &'a [Parameter], name: &str) -> Option<&'a Parameter> {
+    found.iter().find(|parameter| parameter.name() == Some(name) || parameter.arn() == Some(name))
+}
+
 /// Fills in every setting of `used` that is given by a parameter's name.
 ///
 /// # Errors
@@ -54,10 +61,7 @@ pub async fn resolve(
     )?;
     let mut filled = environment;
     for (name, parameter) in wanted {
-        let value = answer
-            .parameters()
-            .iter()
-            .find(|found| found.name() == Some(parameter.as_str()) || found.arn() == Some(parameter.as_str()))
+        let value = called(answer.parameters(), &parameter)
             .and_then(|found| found.value())
             .ok_or_else(|| ConfigError::of(&format!("{name}_PARAMETER"), "names no SSM parameter"))?;
         filled = filled.with(&name, value);

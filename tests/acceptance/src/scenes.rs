@@ -4,8 +4,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use docket_domain::reference::Reference;
-use docket_domain::status::{AckState, Cause, Record, WriteEvent, WriteState};
+use docket_domain::row::Row;
+use docket_domain::status::{AckEvent, AckState, Cause, Record, WriteEvent, WriteState};
 use docket_world::Tampering;
+use docket_world::sheets::{Behaviour, On};
 use docket_world::wire::{Fault, Plan, Side};
 use docket_world::workers::WEBHOOK_SECRET;
 use futures::{StreamExt as _, stream};
@@ -49,6 +51,11 @@ fn is_finished(record: &Record) -> bool {
 
 fn in_review(record: &Record) -> bool {
     !record.reviews().is_empty()
+}
+
+/// The other side does what it is asked next, and its answer never arrives.
+fn lose_next_answer(deployment: &Deployment, worker: &str, side: Side, operation: &str) {
+    deployment.world.wire.set_plan(Plan::at_operation(worker, side, operation, 1, Fault::LoseAnswer));
 }
 
 fn shown(text: &str) {
@@ -101,13 +108,7 @@ async fn wrong_secret(deployment: &Deployment) {
 
 async fn lost_append_answer(deployment: &Deployment) {
     let bob = deployment.world.customer(ANN + 2, "Bob");
-    deployment.world.wire.set_plan(Plan::at_operation(
-        "writer",
-        Side::Sheets,
-        "append",
-        1,
-        Fault::LoseAnswer,
-    ));
+    lose_next_answer(deployment, "writer", Side::Sheets, "append");
     let reference = deployment.submit(&bob, "A skylight.").await;
     let record = deployment.sweep_until("the read-back", &reference, 60, is_finished).await;
     deployment.world.wire.heal();
@@ -119,10 +120,7 @@ async fn lost_append_answer(deployment: &Deployment) {
 async fn killed_writer(deployment: &Deployment) {
     let carol = deployment.world.customer(ANN + 3, "Carol");
     // Google has the request and takes its time.
-    deployment
-        .world
-        .sheets
-        .next(docket_world::sheets::On::Appends, docket_world::sheets::Behaviour::serves().held());
+    deployment.world.sheets.next(On::Appends, Behaviour::serves().held());
     let reference = deployment.submit(&carol, "A porch.").await;
     let end = Instant::now() + Duration::from_secs(30);
     while deployment.world.sheets.waiting() == 0 {
@@ -146,13 +144,7 @@ async fn killed_writer(deployment: &Deployment) {
 
 async fn lost_acknowledgement(deployment: &Deployment) -> Reference {
     let dora = deployment.world.customer(ANN + 4, "Dora");
-    deployment.world.wire.set_plan(Plan::at_operation(
-        "acknowledger",
-        Side::Telegram,
-        "sendMessage",
-        1,
-        Fault::LoseAnswer,
-    ));
+    lose_next_answer(deployment, "acknowledger", Side::Telegram, "sendMessage");
     let reference = deployment.submit(&dora, "A fence.").await;
     let record = deployment.sweep_until("the review", &reference, 60, in_review).await;
     deployment.world.wire.heal();
@@ -280,7 +272,7 @@ async fn upgrade(deployment: &mut Deployment) -> Vec<Reference> {
     world.write_meets(&uncertain, unknown).await;
     for reference in [&ack_pending, &ack_attempting, &ack_uncertain] {
         let record = world.somebody_claims_the_write(reference).await;
-        let row = docket_domain::row::Row::of(&record.submission);
+        let row = Row::of(&record.submission);
         let cells: Vec<serde_json::Value> = row.cells().iter().map(|cell| json!(cell)).collect();
         let number = world.sheets.rows("Intake").len() + 1;
         world.sheets.put_row("Intake", number, &cells);
@@ -291,7 +283,7 @@ async fn upgrade(deployment: &mut Deployment) -> Vec<Reference> {
     for reference in [&ack_attempting, &ack_uncertain] {
         world.somebody_claims_the_acknowledgement(reference).await;
     }
-    let unknown = docket_domain::status::AckEvent::Unknown { cause: Cause::new("timeout") };
+    let unknown = AckEvent::Unknown { cause: Cause::new("timeout") };
     world.acknowledgement_meets(&ack_uncertain, unknown).await;
 
     let before: Vec<u32> = deployment.processes_of("webhook");
@@ -330,7 +322,6 @@ async fn table_id(deployment: &Deployment) -> serde_json::Value {
 }
 
 async fn schedule(deployment: &Deployment) {
-    // What the schedule sent beside our own invocations: its events have a content.
     let sweeps = deployment.logged("sweeper").await.iter().filter(|line| line.contains("\"swept\"")).count();
     assert!(sweeps > 0, "no sweep was logged");
     let name = format!("{STACK}-sweeper");

@@ -8,11 +8,10 @@ use std::sync::Arc;
 use aws_sdk_dynamodb::types::AttributeValue;
 use docket_adapters::dynamodb::{DynamoConversations, DynamoSubmissions};
 use docket_adapters::lambda::Function;
-use docket_adapters::sqs::SqsDoorbell;
 use docket_domain::intake::{Conversation, Stored};
 use docket_domain::limits::{FUNCTION_TIMEOUT_SECONDS, RECEIVES_MAX, VISIBILITY_SECONDS};
 use docket_domain::moment::Moment;
-use docket_domain::ports::{Applied, Clock, Confirmed, Conversations, Doorbell, Submissions};
+use docket_domain::ports::{Applied, Clock, Confirmed, Conversations, Submissions};
 use docket_domain::reference::Reference;
 use docket_domain::row::HEADER;
 use docket_domain::status::{By, Record, WriteEvent, WriteOrder};
@@ -56,9 +55,8 @@ pub struct World {
     sweeper: SweeperFunction,
     /// Looks at the table past the wire.
     store: DynamoSubmissions,
-    /// Stores and rings past the wire.
+    /// Stores past the wire.
     conversations: DynamoConversations,
-    doorbell: SqsDoorbell,
     /// Enquiries recorded without a conversation so far.
     recorded: i64,
 }
@@ -145,7 +143,6 @@ impl World {
                 tables.conversations.clone(),
                 tables.submissions.clone(),
             ),
-            doorbell: SqsDoorbell::write_queue(engines.sqs_client(), queues.write.clone()),
             recorded: 0,
             store: DynamoSubmissions::new(table, tables.submissions.clone(), settings.retention_days),
             clock,
@@ -344,7 +341,7 @@ impl World {
             .buffered(16)
             .collect()
             .await;
-        self.ring(&references).await;
+        self.ring_for_the_write(&references).await;
         references
     }
 
@@ -352,14 +349,6 @@ impl World {
     pub async fn record_enquiries(&mut self, count: usize) -> Vec<Reference> {
         let words: Vec<String> = (1..=count).map(|number| format!("Enquiry {number}.")).collect();
         self.record_words(&words.iter().map(String::as_str).collect::<Vec<_>>()).await
-    }
-
-    /// Rings the write queue, past the wire.
-    ///
-    /// # Panics
-    /// When the queue is not there.
-    pub async fn ring(&self, references: &[Reference]) {
-        self.doorbell.ring(references).await.expect("the write queue is there");
     }
 
     // ---- The operator's side ---------------------------------------------------------------------------------------

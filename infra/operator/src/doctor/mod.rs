@@ -12,11 +12,11 @@ mod schedule;
 
 use anstyle::{AnsiColor, Style};
 use aws_types::SdkConfig;
-use docket_adapters::aws;
 use docket_adapters::config::Environment;
 use docket_domain::moment::Moment;
 use serde_json::{Value, json};
 
+use crate::reach;
 use crate::visible::visible;
 
 /// What a check came to.
@@ -136,24 +136,29 @@ pub async fn examine(environment: &Environment, now: Moment) -> Report {
 
 async fn sdk(checks: &mut Vec<Check>) -> Option<SdkConfig> {
     const NAME: &str = "AWS credentials and region";
-    let cure = "set AWS_REGION and AWS_PROFILE, or sign in";
-    match aws::for_person(aws::Patience::default()).await {
+    match reach::sdk().await {
+        Ok(sdk) => {
+            let region = sdk.region().map(ToString::to_string).unwrap_or_default();
+            checks.push(Check::ok(NAME, region));
+            Some(sdk)
+        }
         Err(error) => {
-            checks.push(Check::wrong(NAME, error.to_string(), cure));
+            checks.push(Check::wrong(NAME, error.to_string(), "set AWS_REGION and AWS_PROFILE, or sign in"));
             None
         }
-        Ok(sdk) => match aws::check_credentials(&sdk).await {
-            Err(error) => {
-                checks.push(Check::wrong(NAME, error.to_string(), cure));
-                None
-            }
-            Ok(()) => {
-                let region = sdk.region().map(ToString::to_string).unwrap_or_default();
-                checks.push(Check::ok(NAME, region));
-                Some(sdk)
-            }
-        },
     }
+}
+
+/// Something that a setting names could not be looked at; perhaps it is not there.
+pub(crate) fn not_seen(name: impl Into<String>, cause: &str, setting: &str, action: &str) -> Check {
+    // DynamoDB and Scheduler say the first, SQS one of the others.
+    let is_absent =
+        ["ResourceNotFound", "NonExistentQueue", "QueueDoesNotExist"].iter().any(|word| cause.contains(word));
+    if is_absent {
+        let cure = format!("{setting} names another deployment's, or deploy");
+        return Check::wrong(name, "there is none of this name", cure);
+    }
+    aws_failed(name, cause, action)
 }
 
 /// A call to AWS that failed: what is refused needs a permission, anything else is another time's matter.

@@ -10,7 +10,7 @@ use docket_adapters::config::Environment;
 use docket_domain::limits::VISIBILITY_SECONDS;
 use serde_json::Value;
 
-use super::{Check, aws_failed};
+use super::{Check, not_seen};
 
 const RECEIVES_MIN: u64 = 5;
 
@@ -24,15 +24,7 @@ pub(super) async fn check(environment: &Environment, sdk: &SdkConfig, checks: &m
         let attributes = match attributes(&client, &url).await {
             Ok(attributes) => attributes,
             Err(cause) => {
-                checks.push(if cause.contains("NonExistentQueue") || cause.contains("QueueDoesNotExist") {
-                    Check::wrong(
-                        name,
-                        "there is none of this name",
-                        format!("{setting} names another deployment's, or deploy"),
-                    )
-                } else {
-                    aws_failed(name, &cause, "sqs:GetQueueAttributes")
-                });
+                checks.push(not_seen(name, &cause, setting, "sqs:GetQueueAttributes"));
                 continue;
             }
         };

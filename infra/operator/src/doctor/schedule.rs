@@ -11,7 +11,7 @@ use docket_adapters::telemetry::{DIMENSION, NAMESPACE};
 use docket_domain::metric::Metric;
 use docket_domain::moment::Moment;
 
-use super::{Check, aws_failed};
+use super::{Check, aws_failed, not_seen};
 
 /// A sweeper that was not heard of for so long is not alive.
 const SILENT_SECONDS: u64 = 600;
@@ -24,15 +24,7 @@ pub(super) async fn check(environment: &Environment, sdk: &SdkConfig, now: Momen
         Ok(found) => found,
         Err(error) => {
             let cause = aws::cause(&error).to_string();
-            checks.push(if cause.contains("ResourceNotFound") {
-                Check::wrong(
-                    name,
-                    "there is none of this name",
-                    "SWEEPER_SCHEDULE names another deployment's, or deploy",
-                )
-            } else {
-                aws_failed(name, &cause, "scheduler:GetSchedule")
-            });
+            checks.push(not_seen(name, &cause, "SWEEPER_SCHEDULE", "scheduler:GetSchedule"));
             return;
         }
     };

@@ -2,8 +2,8 @@
 
 use aws_sdk_ssm::types::ParameterType;
 use aws_types::SdkConfig;
-use docket_adapters::aws;
 use docket_adapters::config::{ConfigError, Environment};
+use docket_adapters::{aws, parameters};
 
 use super::{Check, aws_failed};
 
@@ -44,9 +44,7 @@ pub(super) async fn with_parameters(
     let mut filled = environment.clone();
     for (setting, parameter) in wanted {
         let name = format!("parameter {parameter}");
-        let found = answer.parameters().iter().find(|found| {
-            found.name() == Some(parameter.as_str()) || found.arn() == Some(parameter.as_str())
-        });
+        let found = parameters::called(answer.parameters(), &parameter);
         let secret = IN_PARAMETERS.iter().any(|(known, secret)| *known == setting && *secret);
         match found {
             None => checks.push(Check::wrong(

@@ -13,7 +13,7 @@ use docket_domain::moment::Moment;
 use docket_domain::ports::Submissions as _;
 use docket_domain::status::DueStep;
 
-use super::{Check, aws_failed};
+use super::{Check, aws_failed, not_seen};
 
 /// The sweeper rings every minute; whatever is due for longer than this is not being worked on.
 const OVERDUE_SECONDS: u64 = 300;
@@ -48,15 +48,7 @@ pub(super) async fn check(environment: &Environment, sdk: &SdkConfig, now: Momen
         match client.describe_table().table_name(&table).send().await {
             Err(error) => {
                 let cause = aws::cause(&error).to_string();
-                checks.push(if cause.contains("ResourceNotFound") {
-                    Check::wrong(
-                        name,
-                        "there is none of this name",
-                        format!("{} names another deployment's, or deploy", wanted.setting),
-                    )
-                } else {
-                    aws_failed(name, &cause, "dynamodb:DescribeTable")
-                });
+                checks.push(not_seen(name, &cause, wanted.setting, "dynamodb:DescribeTable"));
                 continue;
             }
             Ok(answer) => {

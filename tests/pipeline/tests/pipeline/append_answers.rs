@@ -496,7 +496,7 @@ async fn a_busy_sheet_is_left_alone_for_a_minute_and_costs_no_try() {
         for _ in 0..9 {
             world.turn_seconds(10);
             world.sweep().await;
-            world.ring(&references).await;
+            world.ring_for_the_write(&references).await;
             world.work().await;
         }
         assert!(appends(&world) <= 2, "{} requests in 90 s", appends(&world));

@@ -157,7 +157,7 @@ async fn an_absent_row_is_looked_for_after_one_three_and_six_minutes_and_then_by
         ] {
             a_minute_later(&mut world).await;
             // A ring more, or two, changes nothing.
-            world.ring(&references).await;
+            world.ring_for_the_write(&references).await;
             world.work().await;
             all_are(&world, &references, wanted).await;
             for reference in &references {
@@ -486,7 +486,7 @@ async fn a_row_that_was_deleted_by_hand_is_not_written_again() {
 
     // And one that was confirmed before stays confirmed, and nobody writes it again.
     world.sheets.delete_row("Intake", 2);
-    world.ring(&references).await;
+    world.ring_for_the_write(&references).await;
     world.run_minutes(10).await;
     all_are(&world, &references[..1], "confirmed read_back").await;
     assert_eq!((appends(&world), world.rows().len()), (1, 1));

@@ -349,7 +349,7 @@ async fn tell(world: &mut World, submissions: usize, placement: Option<&Placemen
         world.turn_seconds(days * 24 * 3_600);
         let rung: Vec<Reference> =
             world.records().await.into_iter().rev().map(|record| record.submission.reference).collect();
-        world.ring(&rung).await;
+        world.ring_for_the_write(&rung).await;
         world.ring_for_the_acknowledgement(&rung).await;
         happened = true;
     }

@@ -61,13 +61,12 @@ pub(crate) struct Stage {
 impl Stage {
     /// All four functions, with settings as `change` leaves them.
     pub(crate) async fn set(change: impl Fn(&str, Environment) -> Environment) -> Self {
-        // Before the clock starts to matter.
-        built("webhook");
         Self::set_in(World::start().await, change).await
     }
 
     /// The same in a world of other settings.
     pub(crate) async fn set_in(world: World, change: impl Fn(&str, Environment) -> Environment) -> Self {
+        // Before the clock starts to matter.
         built("webhook");
         let following = world.clock.follow_real_time();
         let mut processes = HashMap::new();

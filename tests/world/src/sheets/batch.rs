@@ -14,7 +14,7 @@ pub(super) fn batch_update(workbook: &mut Workbook, requests: &[Value]) -> Resul
         return Err(Refusal::invalid("Must specify at least one request."));
     }
     if workbook.viewer_only {
-        return Err(Refusal::of_sheets(403, "PERMISSION_DENIED", "The caller does not have permission"));
+        return Err(Refusal::permission_denied());
     }
     let mut changed = workbook.clone();
     let mut replies = Vec::new();
@@ -100,7 +100,7 @@ fn create_metadata(workbook: &mut Workbook, metadata: &Value) -> Result<Value, S
 /// Overwrites the cells that are named, and no others.
 pub(super) fn update(workbook: &mut Workbook, update: &Update, now_ms: i64) -> Result<Value, Refusal> {
     if workbook.viewer_only {
-        return Err(Refusal::of_sheets(403, "PERMISSION_DENIED", "The caller does not have permission"));
+        return Err(Refusal::permission_denied());
     }
     let (number, area) = values::find(workbook, &update.range)?;
     let spreadsheet_id = workbook.spreadsheet_id.clone();

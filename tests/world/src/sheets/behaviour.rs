@@ -215,7 +215,7 @@ impl Behaviour {
     /// 403: the spreadsheet is not shared with this service account.
     #[must_use]
     pub fn permission_denied() -> Self {
-        Self::refuses(Refusal::of_sheets(403, "PERMISSION_DENIED", "The caller does not have permission"))
+        Self::refuses(Refusal::permission_denied())
     }
 
     /// 403: the token does not cover spreadsheets.

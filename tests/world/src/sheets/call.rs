@@ -98,14 +98,12 @@ pub(super) fn parse(request: &Request, cell_characters: usize) -> Result<(String
         }
         Kind::BatchUpdate => {
             known_only(&query, &[])?;
-            let body: Value = serde_json::from_slice(&request.body)
-                .map_err(|_| Refusal::invalid("Invalid JSON payload received. Unexpected token."))?;
+            let body = parse_body(&request.body)?;
             Call::BatchUpdate(body["requests"].as_array().cloned().unwrap_or_default())
         }
         Kind::Update => {
             known_only(&query, &["valueInputOption"])?;
-            let body: Value = serde_json::from_slice(&request.body)
-                .map_err(|_| Refusal::invalid("Invalid JSON payload received. Unexpected token."))?;
+            let body = parse_body(&request.body)?;
             Call::Update(Update {
                 range: decode(route.range)?,
                 input: parse_input(&query)?,
@@ -214,6 +212,11 @@ fn parse_dimension(name: Option<&str>) -> Result<bool, Refusal> {
     }
 }
 
+fn parse_body(body: &[u8]) -> Result<Value, Refusal> {
+    serde_json::from_slice(body)
+        .map_err(|_| Refusal::invalid("Invalid JSON payload received. Unexpected token."))
+}
+
 fn parse_input(query: &Pairs) -> Result<Input, Refusal> {
     match one(query, "valueInputOption") {
         Some("RAW") => Ok(Input::Raw),
@@ -239,7 +242,7 @@ fn parse_append(
         Some(other) => return Err(unknown_option("insert_data_option", "InsertDataOption", other)),
     };
     let unreadable = || Refusal::invalid("Invalid JSON payload received. Unexpected token.");
-    let body: Value = serde_json::from_slice(body).map_err(|_| unreadable())?;
+    let body = parse_body(body)?;
     let body = body.as_object().ok_or_else(unreadable)?;
     if let Some(name) =
         body.keys().find(|name| !["range", "majorDimension", "values"].contains(&name.as_str()))

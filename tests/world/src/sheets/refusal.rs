@@ -45,6 +45,11 @@ impl Refusal {
         Self::invalid("Your input contains more than the maximum of 50000 characters in a single cell.")
     }
 
+    /// The account may not do this, or may not do anything.
+    pub(super) fn permission_denied() -> Self {
+        Self::of_sheets(403, "PERMISSION_DENIED", "The caller does not have permission")
+    }
+
     /// Somebody protected what was to be changed.
     pub(super) fn protected() -> Self {
         Self::invalid(

@@ -24,7 +24,7 @@ pub(super) fn write(
     now_ms: i64,
 ) -> Result<Value, Refusal> {
     if workbook.viewer_only {
-        return Err(Refusal::of_sheets(403, "PERMISSION_DENIED", "The caller does not have permission"));
+        return Err(Refusal::permission_denied());
     }
     if workbook.tabs[number].protected {
         return Err(Refusal::protected());
