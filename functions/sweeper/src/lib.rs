@@ -40,17 +40,25 @@ impl<S: Submissions, W: Doorbell, A: Doorbell, C: Clock, M: Meter> Sweeper<S, W,
     /// Rings for what is due, the longest due first, and counts what waits for a person.
     ///
     /// # Errors
-    /// The store could not be read to the end; what was found until then has been rung for.
+    /// The store could not be read to the end. What could be found has been rung for: one step's failure holds up no
+    /// other.
     pub async fn sweep(&self) -> Result<Swept, StoreError> {
         let now = self.clock.now();
         let mut swept = Swept::default();
+        let mut whole = Ok(());
         for step in DueStep::ALL {
-            let due = self.submissions.due(step, now, RINGS_PER_SWEEP_MAX).await?;
-            let oldest = due.iter().map(|(_, since)| now.seconds_since(*since)).max().unwrap_or(0);
-            swept.oldest_due_seconds = swept.oldest_due_seconds.max(oldest);
-            let references: Vec<Reference> = due.into_iter().map(|(reference, _)| reference).collect();
-            self.ring(step, &references, &mut swept).await;
+            match self.submissions.due(step, now, RINGS_PER_SWEEP_MAX).await {
+                Ok(due) => {
+                    let oldest = due.iter().map(|(_, since)| now.seconds_since(*since)).max().unwrap_or(0);
+                    swept.oldest_due_seconds = swept.oldest_due_seconds.max(oldest);
+                    let references: Vec<Reference> =
+                        due.into_iter().map(|(reference, _)| reference).collect();
+                    self.ring(step, &references, &mut swept).await;
+                }
+                Err(error) => whole = Err(error),
+            }
         }
+        whole?;
         self.count_reviews(now, &mut swept).await?;
         self.meter.record(Metric::Sweeps, 1.0);
         Ok(swept)

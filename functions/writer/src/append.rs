@@ -6,6 +6,9 @@
 //! 3. One request carries all rows.
 //! 4. What the answer proves is kept for each: a crash before this line is the same as a lost answer.
 
+use std::collections::BTreeSet;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use docket_domain::limits::{
     BUSY_JITTER_SECONDS, BYTES_PER_APPEND_MAX, CLAIMING_MS, MARKING_MS, ROWS_PER_APPEND_MAX, UPDATES_AT_ONCE,
 };
@@ -96,10 +99,26 @@ impl<S: Submissions, H: Sheet, D: Doorbell, C: Clock, M: Meter> Writer<S, H, D, 
         confirmed
     }
 
+    /// A row lies in another place and nobody has looked yet. The index lags behind, so the rows that this process put
+    /// there itself are asked for one by one.
+    async fn a_row_is_misplaced(&self) -> Result<bool, StoreError> {
+        let reason = ReviewReason::Write(WriteReview::MisplacedRow);
+        for reference in self.misplaced.all() {
+            match self.submissions.get(&reference).await {
+                Ok(Some(record)) if record.reviews().iter().any(|open| open.reason == reason) => {
+                    return Ok(true);
+                }
+                Err(StoreError::Unreadable(_)) => return Ok(true),
+                Err(error) => return Err(error),
+                Ok(_) => self.misplaced.forget(&reference),
+            }
+        }
+        Ok(!self.submissions.reviews(reason, 1).await?.is_empty())
+    }
+
     /// The sheet takes rows: nobody has to mend a misplaced one first, its header is ours, a token is at hand.
     async fn fit(&self) -> Result<(), Unfit> {
-        let misplaced = ReviewReason::Write(WriteReview::MisplacedRow);
-        if !self.submissions.reviews(misplaced, 1).await.map_err(Unfit::Store)?.is_empty() {
+        if self.a_row_is_misplaced().await.map_err(Unfit::Store)? {
             let reason = NotApplied::Halt(Cause::new("misplaced_row_in_review"));
             self.say_not_applied(&reason);
             return Err(Unfit::Sheet(reason));
@@ -134,6 +153,9 @@ impl<S: Submissions, H: Sheet, D: Doorbell, C: Clock, M: Meter> Writer<S, H, D, 
             AppendOutcome::NotApplied(NotApplied::TryAgain(Cause::new("no_time")))
         };
         let (onward, again) = self.follow(&outcome, claimed.len());
+        if let AppendOutcome::Misplaced { .. } = outcome {
+            self.misplaced.remember(claimed.iter().map(|record| record.submission.reference.clone()));
+        }
         let jitter_seconds = jitter();
         let kept: Vec<(Reference, Option<Record>, bool)> = stream::iter(claimed.into_iter().enumerate())
             .map(|(index, record)| {
@@ -315,6 +337,28 @@ impl<S: Submissions, H: Sheet, D: Doorbell, C: Clock, M: Meter> Writer<S, H, D, 
             .collect()
             .await;
         failed.0.extend(kept.into_iter().filter(|(_, _, failed)| *failed).map(|(reference, _, _)| reference));
+    }
+}
+
+/// What this process itself wrote in another place, until a person has looked at it.
+#[derive(Debug, Default)]
+pub struct Misplaced(Mutex<BTreeSet<Reference>>);
+
+impl Misplaced {
+    fn set(&self) -> MutexGuard<'_, BTreeSet<Reference>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn all(&self) -> Vec<Reference> {
+        self.set().iter().cloned().collect()
+    }
+
+    fn remember(&self, references: impl IntoIterator<Item = Reference>) {
+        self.set().extend(references);
+    }
+
+    fn forget(&self, reference: &Reference) {
+        self.set().remove(reference);
     }
 }
 

@@ -24,6 +24,7 @@ pub struct Writer<S, H, D, C, M> {
     pub meter: M,
     pub timing: Timing,
     pub pace: pace::Pace,
+    pub misplaced: append::Misplaced,
 }
 
 /// The references of which our own side failed to learn or to keep something: their rings come back.

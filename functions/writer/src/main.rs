@@ -13,6 +13,7 @@ use docket_adapters::telemetry::EmbeddedMeter;
 use docket_adapters::{aws, lambda};
 use docket_domain::limits::READ_TIMEOUT_MS;
 use writer::Writer;
+use writer::append::Misplaced;
 use writer::pace::Pace;
 
 #[tokio::main(flavor = "current_thread")]
@@ -40,6 +41,7 @@ fn build(
         meter,
         timing,
         pace: Pace::default(),
+        misplaced: Misplaced::default(),
     })
 }
 

@@ -60,6 +60,9 @@ enum WebhookCommand {
         /// Connections that Telegram may hold at once, 1 to 100.
         #[arg(long, default_value_t = webhook::MAX_CONNECTIONS, value_parser = clap::value_parser!(u64).range(1..=100))]
         max_connections: u64,
+        /// Do not wait for a function that may still hold the secret of before.
+        #[arg(long)]
+        now: bool,
     },
     /// What Telegram remembers; exit status 1 if that is wrong.
     Info {
@@ -121,12 +124,18 @@ pub async fn run(cli: Cli, environment: &Environment) -> Result<Printed, Stopped
 
 async fn of_webhook(command: WebhookCommand, environment: &Environment) -> Result<Printed, Stopped> {
     match command {
-        WebhookCommand::Set { max_connections } => {
+        WebhookCommand::Set { max_connections, now } => {
+            let changed_at =
+                if now { None } else { reach::changed_at(environment, "WEBHOOK_SECRET").await? };
             let environment = reach::with_parameters(environment, &["BOT_TOKEN", "WEBHOOK_SECRET"]).await?;
             let secret = environment.webhook_secret().map_err(usage)?;
             let url = environment.webhook_url().map_err(usage)?;
             let wanted = Webhook { url, secret, max_connections };
-            webhook::set(&reach::bot(&environment)?, &wanted).await.map(Printed::from)
+            let bot = reach::bot(&environment)?;
+            if let Some(changed_at) = changed_at {
+                webhook::is_taken_up(&bot, &wanted.url, changed_at, SystemClock.now()).await?;
+            }
+            webhook::set(&bot, &wanted).await.map(Printed::from)
         }
         WebhookCommand::Info { json: as_json } => {
             let environment = reach::with_parameters(environment, &["BOT_TOKEN"]).await?;

@@ -61,19 +61,22 @@ pub fn record(record: &Record) -> Value {
     })
 }
 
-/// `docket reviews --json`: oldest first.
+/// `docket reviews --json`: oldest first. The last three are null for a record that this release cannot read.
 #[must_use]
 pub fn reviews(listed: &[Listed]) -> Value {
     listed
         .iter()
-        .map(|Listed { record, review }| {
+        .map(|Listed { reference, review, record }| {
+            let record = record.as_ref();
             json!({
-                "reference": record.submission.reference,
+                "reference": reference,
                 "reason": review.reason.as_str(),
                 "since": review.since,
-                "request_type": record.submission.request_type,
-                "write": record.write.state.as_str(),
-                "acknowledgement": record.acknowledgement.as_ref().map(|ack| ack.state.as_str()),
+                "request_type": record.map(|record| &record.submission.request_type),
+                "write": record.map(|record| record.write.state.as_str()),
+                "acknowledgement": record
+                    .and_then(|record| record.acknowledgement.as_ref())
+                    .map(|ack| ack.state.as_str()),
             })
         })
         .collect()

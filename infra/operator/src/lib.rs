@@ -15,7 +15,7 @@ pub mod webhook;
 
 use docket_domain::ports::{StoreError, Submissions};
 use docket_domain::reference::Reference;
-use docket_domain::status::{Record, ReviewReason};
+use docket_domain::status::{OpenReview, Record, ReviewReason};
 
 /// Why a command did not do what was asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,11 +57,13 @@ impl From<StoreError> for Stopped {
     }
 }
 
-/// One open review, with its record.
+/// One open review.
 #[derive(Debug)]
 pub struct Listed {
-    pub record: Record,
-    pub review: docket_domain::status::OpenReview,
+    pub reference: Reference,
+    pub review: OpenReview,
+    /// None: this release cannot read it, and the review is as the index has it.
+    pub record: Option<Record>,
 }
 
 /// The record of one reference.
@@ -78,27 +80,34 @@ pub async fn show<S: Submissions>(submissions: &S, reference: &Reference) -> Res
 /// Every open review, oldest first; a record with several has several lines.
 ///
 /// # Errors
-/// Not reachable, or a record that cannot be read: a list with a hole would look complete.
+/// Not reachable.
 pub async fn reviews<S: Submissions>(submissions: &S) -> Result<Vec<Listed>, Stopped> {
     /// More than anybody reads; the count of a longer list is the dashboard's.
     const EACH_MAX: usize = 1_000;
     let mut listed = Vec::new();
     for reason in ReviewReason::ALL {
-        for (reference, _) in submissions.reviews(reason, EACH_MAX).await? {
-            // The index lags behind the record, and the record decides.
-            let Some(record) = submissions.get(&reference).await? else { continue };
-            for review in record.reviews() {
-                let known = listed.iter().any(|other: &Listed| {
-                    other.record.submission.reference == reference && other.review.reason == review.reason
-                });
-                if !known {
-                    listed.push(Listed { record: record.clone(), review });
+        for (reference, indexed) in submissions.reviews(reason, EACH_MAX).await? {
+            // The index lags behind the record, and the record decides, where it can be read.
+            let (record, open) = match submissions.get(&reference).await {
+                Ok(None) => continue,
+                Ok(Some(record)) => {
+                    let open = record.reviews();
+                    (Some(record), open)
+                }
+                Err(StoreError::Unreadable(_)) => (None, vec![indexed]),
+                Err(error) => return Err(error.into()),
+            };
+            for review in open {
+                let known =
+                    |other: &Listed| other.reference == reference && other.review.reason == review.reason;
+                if !listed.iter().any(known) {
+                    listed.push(Listed { reference: reference.clone(), review, record: record.clone() });
                 }
             }
         }
     }
     listed.sort_by(|a, b| {
-        let key = |listed: &Listed| (listed.review.since, listed.record.submission.reference.clone());
+        let key = |listed: &Listed| (listed.review.since, listed.reference.clone());
         key(a).cmp(&key(b))
     });
     Ok(listed)

@@ -62,10 +62,11 @@ pub fn reviews(listed: &[Listed], now: Moment) -> String {
         "{STRONG}{:<19}{:<18}{:>8}  {}{STRONG:#}",
         "reference", "reason", "age", "what is known"
     )];
-    for Listed { record, review } in listed {
+    for Listed { reference, review, record } in listed {
+        let unreadable = if record.is_some() { "" } else { "; the record cannot be read by this release" };
         lines.push(format!(
-            "{:<19}{WARNING}{:<18}{WARNING:#}{:>8}  {}",
-            record.submission.reference.to_string(),
+            "{:<19}{WARNING}{:<18}{WARNING:#}{:>8}  {}{unreadable}",
+            reference.to_string(),
             review.reason.as_str(),
             age(now.seconds_since(review.since)),
             meaning(review.reason),

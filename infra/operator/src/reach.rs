@@ -5,10 +5,11 @@ use docket_adapters::aws;
 use docket_adapters::clock::SystemClock;
 use docket_adapters::config::{ConfigError, Environment};
 use docket_adapters::dynamodb::DynamoSubmissions;
-use docket_adapters::parameters;
+use docket_adapters::parameters::{self, Unresolved};
 use docket_adapters::sheets::{Credentials, GoogleSheet, SheetSettings};
 use docket_adapters::telegram::BotApi;
 use docket_domain::limits::{APPEND_TIMEOUT_MS, READ_TIMEOUT_MS};
+use docket_domain::moment::Moment;
 
 use crate::Stopped;
 
@@ -47,7 +48,30 @@ pub async fn with_parameters(environment: &Environment, used: &[&str]) -> Result
         return Ok(environment.clone());
     }
     let sdk = sdk().await.map_err(usage)?;
-    parameters::resolve(environment.clone(), used, &aws_sdk_ssm::Client::new(&sdk)).await.map_err(usage)
+    let resolved = parameters::resolve(environment.clone(), used, &aws_sdk_ssm::Client::new(&sdk)).await;
+    resolved.map_err(|unresolved| match unresolved {
+        Unresolved::Wrong(error) => usage(error),
+        Unresolved::NotRead(error) => Stopped::Unreachable(error.to_string()),
+    })
+}
+
+/// When the parameter that holds a setting was last put; none when the setting is no parameter's.
+///
+/// # Errors
+/// It cannot be read.
+pub async fn changed_at(environment: &Environment, setting: &str) -> Result<Option<Moment>, Stopped> {
+    let wanted = environment.parameters(&[setting]).map_err(usage)?;
+    let Some((_, name)) = wanted.first() else { return Ok(None) };
+    let sdk = sdk().await.map_err(usage)?;
+    let call = aws_sdk_ssm::Client::new(&sdk).get_parameters().names(name);
+    let answer = call.send().await.map_err(|error| {
+        Stopped::Unreachable(format!(
+            "{setting}_PARAMETER could not be read from SSM: {}",
+            aws::cause(&error)
+        ))
+    })?;
+    let put = parameters::called(answer.parameters(), name).and_then(|found| found.last_modified_date());
+    Ok(put.map(|at| Moment::from_seconds(at.secs())))
 }
 
 /// The sheet.

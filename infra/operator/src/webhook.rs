@@ -4,6 +4,7 @@
 //! it is asked, and whatever differs is said loudly.
 
 use docket_adapters::telegram::{ALLOWED_UPDATES, BotApi, BotError, Webhook, WebhookInfo};
+use docket_domain::limits::PARAMETERS_TRUSTED_SECONDS;
 use docket_domain::moment::Moment;
 use serde_json::{Value, json};
 
@@ -24,6 +25,23 @@ impl From<BotError> for Stopped {
             BotError::Unreachable(_) => Self::Unreachable(visible(&error.to_string())),
         }
     }
+}
+
+/// Makes sure that the functions know a secret before Telegram does: until then they would refuse what customers write.
+/// Where Telegram does not call yet, no function has a secret of before.
+///
+/// # Errors
+/// The secret is too new, or Telegram cannot be asked.
+pub async fn is_taken_up(bot: &BotApi, url: &str, changed_at: Moment, now: Moment) -> Result<(), Stopped> {
+    let known_at = changed_at.plus_seconds(PARAMETERS_TRUSTED_SECONDS);
+    if known_at <= now || bot.webhook_info().await?.url != url {
+        return Ok(());
+    }
+    Err(Stopped::Refused(format!(
+        "the secret was put at {changed_at}, and a function may know only the one of before until {known_at}: try again in \
+         {} s (or --now, where the functions were started since)",
+        known_at.seconds_since(now)
+    )))
 }
 
 /// Sets the webhook, and makes sure that it is set.

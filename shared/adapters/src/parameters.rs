@@ -28,7 +28,7 @@ impl Settings for InParameters {
     }
 
     async fn read(&self) -> Result<Environment, ConfigError> {
-        resolve(self.environment.clone(), self.used, &self.client).await
+        Ok(resolve(self.environment.clone(), self.used, &self.client).await?)
     }
 }
 
@@ -36,6 +36,25 @@ impl Settings for InParameters {
 #[must_use]
 pub fn called<'a>(found: &'a [Parameter], name: &str) -> Option<&'a Parameter> {
     found.iter().find(|parameter| parameter.name() == Some(name) || parameter.arn() == Some(name))
+}
+
+/// Why a setting could not be filled in; the text names it.
+#[derive(Debug, thiserror::Error)]
+pub enum Unresolved {
+    /// It is given twice, or by the name of no parameter.
+    #[error(transparent)]
+    Wrong(#[from] ConfigError),
+    /// SSM gave no answer, or a refusal.
+    #[error(transparent)]
+    NotRead(ConfigError),
+}
+
+impl From<Unresolved> for ConfigError {
+    fn from(unresolved: Unresolved) -> Self {
+        match unresolved {
+            Unresolved::Wrong(error) | Unresolved::NotRead(error) => error,
+        }
+    }
 }
 
 /// Fills in every setting of `used` that is given by a parameter's name.
@@ -46,7 +65,7 @@ pub async fn resolve(
     environment: Environment,
     used: &[&str],
     client: &Client,
-) -> Result<Environment, ConfigError> {
+) -> Result<Environment, Unresolved> {
     let wanted = environment.parameters(used)?;
     if wanted.is_empty() {
         return Ok(environment);
@@ -56,7 +75,10 @@ pub async fn resolve(
         |error| {
             let settings: Vec<String> = wanted.iter().map(|(name, _)| format!("{name}_PARAMETER")).collect();
             let cause = aws::cause(&error);
-            ConfigError::of(&settings.join(", "), format!("could not be read from SSM: {cause}"))
+            Unresolved::NotRead(ConfigError::of(
+                &settings.join(", "),
+                format!("could not be read from SSM: {cause}"),
+            ))
         },
     )?;
     let mut filled = environment;

@@ -17,12 +17,23 @@ const NAMES_MAX: usize = 10;
 
 /// Parameters, all of them SecureStrings.
 #[derive(Debug, Clone, Default)]
-pub struct FakeParameters(BTreeMap<String, String>);
+pub struct FakeParameters {
+    values: BTreeMap<String, String>,
+    /// Seconds since the epoch.
+    put_at: i64,
+}
 
 impl FakeParameters {
     /// With these names and values.
     pub fn of<'a>(pairs: impl IntoIterator<Item = (&'a str, String)>) -> Self {
-        Self(pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+        let values = pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        Self { values, put_at: 0 }
+    }
+
+    /// All of them put at this second since the epoch.
+    #[must_use]
+    pub fn put_at(self, put_at: i64) -> Self {
+        Self { put_at, ..self }
     }
 
     fn respond(&self, request: &Request) -> Answer {
@@ -38,13 +49,20 @@ impl FakeParameters {
         }
         let readable = asked["WithDecryption"] == true;
         let found = |name: &&str| {
-            let value = self.0.get(*name)?;
+            let value = self.values.get(*name)?;
             let shown = if readable { value.as_str() } else { "AQICAHh-encrypted" };
             let arn = format!("arn:aws:ssm:us-east-1:000000000000:parameter{name}");
-            Some(json!({"Name": name, "Type": "SecureString", "Value": shown, "Version": 1, "ARN": arn}))
+            Some(json!({
+                "Name": name,
+                "Type": "SecureString",
+                "Value": shown,
+                "Version": 1,
+                "ARN": arn,
+                "LastModifiedDate": self.put_at,
+            }))
         };
         let parameters: Vec<Value> = names.iter().filter_map(found).collect();
-        let invalid: Vec<&&str> = names.iter().filter(|name| !self.0.contains_key(**name)).collect();
+        let invalid: Vec<&&str> = names.iter().filter(|name| !self.values.contains_key(**name)).collect();
         reply(200, &json!({"Parameters": parameters, "InvalidParameters": invalid}))
     }
 }

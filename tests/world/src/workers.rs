@@ -347,6 +347,7 @@ impl Workshop {
             meter: self.recorder.clone(),
             timing,
             pace: writer::pace::Pace::default(),
+            misplaced: writer::append::Misplaced::default(),
         }
     }
 

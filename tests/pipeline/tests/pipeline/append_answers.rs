@@ -248,6 +248,25 @@ async fn rows_in_another_place_stop_the_sheet_until_a_person_has_looked() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_sheet_stops_at_once_even_while_the_index_of_reviews_does_not_know_yet() {
+    let mut world = world().await;
+    let misplaced = world.record_enquiries(1).await;
+    world.sheets.next(On::Appends, Behaviour::writes_misplaced("Intake!D3:I3"));
+    world.work().await;
+    // What the index has not taken up yet is not found there.
+    let listed = world.damage_record(&misplaced[0], "review").await;
+    let later = world.record_enquiries(2).await;
+    world.work().await;
+    all_are(&world, &later, "pending misplaced_row_in_review").await;
+    assert_eq!(appends(&world), 1);
+    world.repair_record(&misplaced[0], "review", listed).await;
+    world.order(&misplaced[0], recorded()).await;
+    world.settle().await;
+    each_is_written_once(&mut world, &later).await;
+    world.check_rules().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_misplaced_row_that_a_person_removed_is_appended_again_by_order_only() {
     let mut world = world().await;
     let references = world.record_enquiries(1).await;

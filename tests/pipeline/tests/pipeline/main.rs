@@ -13,6 +13,7 @@ mod executables;
 mod operator;
 mod setup_webhook;
 mod setup_sheet;
+mod doctor;
 mod intake;
 mod old_cards;
 mod store_item;

@@ -370,3 +370,34 @@ async fn a_table_of_another_name_and_a_record_of_another_release_are_said_so() {
     let said = docket(&environment(&world), &["show", reference.as_str()]);
     assert!(said.refused(1).contains("the record cannot be read"), "{}", said.stderr);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_record_that_cannot_be_read_hides_no_review_not_even_its_own() {
+    let mut world = World::start().await;
+    let mut references = Vec::new();
+    for chat_id in [CHAT, CHAT + 1] {
+        let reference = world.record_by_hand(chat_id, "Never seen.").await;
+        world.somebody_claims_the_write(&reference).await;
+        world.write_meets(&reference, unknown()).await;
+        references.push(reference);
+        world.turn_seconds(1);
+    }
+    world.settle().await;
+    world.damage_record(&references[0], "summary").await;
+    let listed = docket(&environment(&world), &["reviews", "--json"]).json();
+    for (line, reference) in listed.as_array().unwrap().iter().zip(&references) {
+        assert_eq!(
+            (&line["reference"], &line["reason"]),
+            (&json!(reference), &json!("no_matching_row")),
+            "{listed}"
+        );
+    }
+    assert_eq!((&listed[0]["write"], &listed[1]["write"]), (&Value::Null, &json!("uncertain")));
+    let page = docket(&environment(&world), &["reviews"]);
+    assert_eq!(
+        page.stdout.lines().filter(|line| line.contains("cannot be read")).count(),
+        1,
+        "{}",
+        page.stdout
+    );
+}

@@ -1,7 +1,12 @@
 //! `docket webhook`: what Telegram is told, and that what it remembers otherwise is said loudly.
 
+use std::sync::Arc;
+
+use docket_adapters::clock::SystemClock;
+use docket_domain::ports::Clock as _;
 use docket_world::World;
-use docket_world::wire::Side;
+use docket_world::parameters::FakeParameters;
+use docket_world::wire::{Backend, Side};
 use docket_world::workers::{BOT_TOKEN, NOBODY, WEBHOOK_SECRET};
 use serde_json::{Value, json};
 
@@ -143,8 +148,42 @@ async fn a_setting_that_is_missing_or_wrong_is_named_before_anybody_is_called() 
     }
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_secret_that_the_functions_may_not_know_yet_is_not_given_to_telegram() {
+    let world = World::start().await;
+    let given = environment(&world);
+    assert_eq!(docket(&given, &["webhook", "set"]).status, 0);
+    let now = SystemClock.now().seconds();
+    let with_secret_of = async |put_at: i64| {
+        let store = FakeParameters::of([("/docket/webhook-secret", "hidden-new-secret".to_owned())]);
+        let store = Backend::Fake(Arc::new(store.put_at(put_at)));
+        let gate = world.wire.gate("operator", Side::Parameters, store).await;
+        let environment = Environment::of_aws(&gate.url())
+            .with("BOT_TOKEN", BOT_TOKEN)
+            .with("WEBHOOK_SECRET_PARAMETER", "/docket/webhook-secret")
+            .with("WEBHOOK_URL", URL)
+            .with("TELEGRAM_ENDPOINT", world.url("acknowledger", Side::Telegram));
+        (gate, environment)
+    };
+    let (_gate, fresh) = with_secret_of(now - 100).await;
+    let refused = docket(&fresh, &["webhook", "set"]);
+    assert!(refused.refused(1).contains("try again in"), "{}", refused.stderr);
+    assert_eq!(sent(&world, "setWebhook")["secret_token"], WEBHOOK_SECRET);
+    // The functions were started since, or nobody calls yet, or the time is over.
+    assert_eq!(docket(&fresh, &["webhook", "set", "--now"]).status, 0);
+    assert_eq!(sent(&world, "setWebhook")["secret_token"], "hidden-new-secret");
+    assert_eq!(docket(&given, &["webhook", "delete"]).status, 0);
+    assert_eq!(docket(&fresh, &["webhook", "set"]).status, 0);
+    let (_gate, old) = with_secret_of(now - 301).await;
+    assert_eq!(docket(&old, &["webhook", "set"]).status, 0);
+    // Parameters that cannot be read are the other side's matter, not a wrong setting's.
+    let away = old.with("AWS_ENDPOINT_URL_SSM", NOBODY);
+    assert!(docket(&away, &["webhook", "set"]).refused(3).contains("SSM"));
+    assert!(docket(&away, &["webhook", "set", "--now"]).refused(3).contains("SSM"));
+}
+
 /// A call of the Bot API by somebody else.
-async fn post(url: &str, body: &Value) {
+pub(crate) async fn post(url: &str, body: &Value) {
     let client = reqwest::Client::builder().no_proxy().build().unwrap();
     let answer = client.post(url).json(body).send().await.unwrap();
     assert!(answer.status().is_success());

@@ -144,6 +144,26 @@ async fn a_store_that_fails_in_the_middle_fails_the_sweep_after_what_it_had_foun
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn one_kind_of_work_that_cannot_be_found_holds_up_no_other() {
+    // Both tries of the SDK, for each step's query.
+    for nth in [1, 2, 3] {
+        let mut world = World::start().await;
+        one_due_for_each_step(&mut world).await;
+        let query = Plan::at_operation("sweeper", Side::DynamoDb, "Query", nth, Fault::Answer500Before);
+        world.wire.set_plan(query.times(2));
+        assert_eq!(world.sweep().await, None, "the sweep was not whole");
+        assert_eq!(world.recorder().sum(Metric::Sweeps), 0.0);
+        let rung =
+            world.write_source.waiting().await.visible + world.acknowledge_source.waiting().await.visible;
+        assert_eq!(rung, 2, "query {nth}");
+        world.wire.heal();
+        world.settle().await;
+        assert_eq!((world.rows().len(), world.telegram.calls().len()), (2, 2));
+        world.check_rules().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_crash_in_the_middle_of_a_sweep_is_made_good_by_the_next() {
     for nth in 1..=2 {
         let mut world = World::start().await;

@@ -6,6 +6,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::{Duration, UNIX_EPOCH};
 
 use http_body_util::{BodyExt, Full};
 use hyper::body::Bytes;
@@ -144,8 +145,15 @@ impl Door {
     pub(super) async fn answer(self: Arc<Self>, http_version: String, request: Request) -> Answer {
         let (call, fault) = self.wire.arrive(&self.worker, self.side, http_version, request);
         // In a task of its own: when the client gives up and its connection goes, the other side works on.
+        let date = self.behind.date(call.at_ms);
         let work = tokio::spawn(async move { self.carry_out(call, fault).await });
-        work.await.unwrap_or(Answer::HangUp)
+        let mut answer = work.await.unwrap_or(Answer::HangUp);
+        if let (Answer::Reply { headers, .. } | Answer::Half { headers, .. }, Some(date)) =
+            (&mut answer, date)
+        {
+            headers.push(date);
+        }
+        answer
     }
 
     async fn carry_out(&self, call: Call, fault: Option<Fault>) -> Answer {
@@ -203,6 +211,13 @@ impl Behind {
                 client: Box::new(Client::builder(TokioExecutor::new()).build_http()),
             },
         }
+    }
+
+    /// A fake dates its answers by the turned clock; an engine has dated its own.
+    fn date(&self, at_ms: i64) -> Option<(String, String)> {
+        let Self::Fake(_) = self else { return None };
+        let since = Duration::from_millis(u64::try_from(at_ms).ok()?);
+        Some(("date".to_owned(), httpdate::fmt_http_date(UNIX_EPOCH + since)))
     }
 
     async fn answer(&self, request: Request) -> Answer {

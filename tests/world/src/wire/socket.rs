@@ -36,7 +36,7 @@ pub(super) async fn serve(stream: TcpStream, door: Arc<Door>) {
             speak(door.answer(http_version, request).await).await
         }
     });
-    // No date header: the world's time is the turned clock's, and a real date beside it would look like skew.
+    // The gate dates answers by the turned clock; a real date would look like skew.
     let mut connection = http1::Builder::new();
     connection.auto_date_header(false);
     // An error here is a hang-up that was ordered, or a client that left: both are in the log already.
