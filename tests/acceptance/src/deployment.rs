@@ -286,6 +286,44 @@ impl Deployment {
         lines.iter().filter_map(|event| Some(event["message"].as_str()?.to_owned())).collect()
     }
 
+    /// Does what CloudWatch does and this cloud does not: takes the metrics out of a function's newest log lines.
+    pub(crate) async fn extract_metrics(&self, function: &str) {
+        const NEWEST: usize = 20;
+        let lines = self.logged(function).await;
+        for line in lines.iter().rev().take(NEWEST) {
+            let Ok(line) = serde_json::from_str::<Value>(line) else { continue };
+            let at = line["_aws"]["Timestamp"].as_i64().unwrap_or(0) / 1_000;
+            for directive in line["_aws"]["CloudWatchMetrics"].as_array().into_iter().flatten() {
+                let dimensions: Vec<Value> = directive["Dimensions"][0]
+                    .as_array()
+                    .into_iter()
+                    .flatten()
+                    .filter_map(Value::as_str)
+                    .map(|name| json!({"Name": name, "Value": line[name]}))
+                    .collect();
+                let data: Vec<Value> = directive["Metrics"]
+                    .as_array()
+                    .into_iter()
+                    .flatten()
+                    .map(|metric| {
+                        json!({
+                            "MetricName": metric["Name"],
+                            "Unit": metric["Unit"],
+                            "Value": line[metric["Name"].as_str().unwrap_or_default()],
+                            "Dimensions": dimensions,
+                            "Timestamp": at,
+                        })
+                    })
+                    .collect();
+                let namespace = directive["Namespace"].as_str().unwrap_or_default();
+                let data = Value::Array(data).to_string();
+                self.cloud
+                    .aws(&["cloudwatch", "put-metric-data", "--namespace", namespace, "--metric-data", &data])
+                    .await;
+            }
+        }
+    }
+
     /// Shows the world and the newest log lines, and ends the run.
     pub(crate) async fn fail(&self, what: &str) -> ! {
         for function in ["webhook", "writer", "acknowledger", "sweeper"] {

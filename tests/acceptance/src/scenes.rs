@@ -40,6 +40,8 @@ pub(crate) async fn play(deployment: &mut Deployment) {
     let mut by_hand = upgrade(deployment).await;
     scene("The schedule has run");
     schedule(deployment).await;
+    scene("The operator asks whether all is well");
+    doctor(deployment).await;
     scene("DESIGN's rules over table, sheet and messages");
     by_hand.push(unacknowledged);
     rules(deployment, by_hand).await;
@@ -332,6 +334,53 @@ async fn schedule(deployment: &Deployment) {
         "{schedule}"
     );
     shown(&format!("{sweeps} sweeps are logged, and the schedule is on"));
+}
+
+async fn doctor(deployment: &Deployment) {
+    let cloud = &deployment.cloud;
+    let set = cloud.docket(&deployment.settings, &["webhook", "set", "--now"]).await;
+    assert_eq!(set.status, 0, "{}", set.stderr);
+    let complaints = async || {
+        let ran = cloud.docket(&deployment.settings, &["doctor", "--json"]).await;
+        let report: Vec<serde_json::Value> =
+            serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {}", ran.stderr));
+        assert!(report.len() > 25, "{report:?}");
+        report
+            .iter()
+            .filter(|line| line["result"] != "ok")
+            .map(|line| format!("{}: {}", line["check"].as_str().unwrap(), line["found"].as_str().unwrap()))
+            .collect::<Vec<String>>()
+    };
+    let name = format!("{STACK}-sweeper");
+    assert_eq!(complaints().await, [format!("heartbeat of {name}: no sweep in the last 10 minutes")]);
+    shown(
+        "docket doctor finds everything as it must be, and misses the heartbeat that nobody has passed on yet",
+    );
+    deployment.sweep().await;
+    deployment.extract_metrics("sweeper").await;
+    assert_eq!(complaints().await, Vec::<String>::new());
+    shown("with the metrics out of the sweeper's log, every check is ok");
+    let alarm = format!("{STACK}: reviews are open");
+    let described = cloud.query(&["cloudwatch", "describe-alarms", "--alarm-names", &alarm]).await;
+    assert_eq!(described["MetricAlarms"][0]["StateValue"], "ALARM", "{described}");
+    shown("those metrics set off the alarm for open reviews");
+
+    let schedule = cloud.query(&["scheduler", "get-schedule", "--name", &name]).await;
+    let off = |state: &str| {
+        json!({
+            "Name": name,
+            "State": state,
+            "ScheduleExpression": schedule["ScheduleExpression"],
+            "FlexibleTimeWindow": schedule["FlexibleTimeWindow"],
+            "Target": schedule["Target"],
+        })
+        .to_string()
+    };
+    cloud.aws(&["scheduler", "update-schedule", "--cli-input-json", &off("DISABLED")]).await;
+    assert_eq!(complaints().await, [format!("schedule {name}: it is switched off")]);
+    cloud.aws(&["scheduler", "update-schedule", "--cli-input-json", &off("ENABLED")]).await;
+    assert_eq!(complaints().await, Vec::<String>::new());
+    shown("a schedule that is switched off is named");
 }
 
 async fn rules(deployment: &Deployment, by_hand: Vec<Reference>) {

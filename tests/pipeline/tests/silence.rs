@@ -88,15 +88,55 @@ async fn no_secret_and_no_customers_words_leave_by_logs_queues_reasons_or_histor
     }
     world.sheets.token().next(Behaviour::invalid_grant());
     world.sheets.token().revoke_all();
-    for (status, body) in
-        [(401, "{\"ok\":false,\"error_code\":401}".to_owned()), (302, String::new()), (500, WORDS.to_owned())]
-    {
+    let elsewhere = [("location", "https://elsewhere.example.org/")];
+    for (status, headers, body) in [
+        (401, &[][..], "{\"ok\":false,\"error_code\":401}".to_owned()),
+        (404, &[], "{\"ok\":false,\"error_code\":404,\"description\":\"Not Found\"}".to_owned()),
+        (302, &elsewhere, String::new()),
+        (500, &[], WORDS.to_owned()),
+    ] {
         chat += 1;
         let customer = world.customer(chat, NAME);
-        world.telegram.answer_next(status, &body);
+        world.telegram.answer_next_with(status, headers, &body);
         world.submit(&customer, "A quote", WORDS).await;
         world.work().await;
     }
+    // Nobody there, and somebody who never answers.
+    for (worker, side) in [
+        ("writer", Side::Token),
+        ("writer", Side::Sheets),
+        ("acknowledger", Side::Telegram),
+        ("writer", Side::DynamoDb),
+        ("acknowledger", Side::DynamoDb),
+        ("writer", Side::Sqs),
+    ] {
+        chat += 1;
+        let customer = world.customer(chat, NAME);
+        world.submit(&customer, "A quote", WORDS).await;
+        world.restart();
+        world.refuse_connections(worker, side, true).await;
+        world.work().await;
+        world.refuse_connections(worker, side, false).await;
+    }
+    chat += 1;
+    world.wire.set_plan(Plan::at_operation("acknowledger", Side::Telegram, "sendMessage", 1, Fault::Hang));
+    world.submit(&world.customer(chat, NAME), "A quote", WORDS).await;
+    world.work().await;
+    world.wire.heal();
+    // A door that speaks no TLS.
+    let over_tls = |url: &str| url.replace("http://", "https://");
+    let (sheets, telegram) =
+        (over_tls(&world.url("writer", Side::Sheets)), over_tls(&world.url("acknowledger", Side::Telegram)));
+    world.deploy(|settings| {
+        settings.sheets_endpoint = Some(sheets);
+        settings.telegram_endpoint = Some(telegram);
+    });
+    chat += 1;
+    world.submit(&world.customer(chat, NAME), "A quote", WORDS).await;
+    world.work().await;
+    world.deploy(|settings| settings.sheets_endpoint = None);
+    world.work().await;
+    world.deploy(|settings| settings.telegram_endpoint = None);
     world.settle().await;
 
     // A panic over a customer's words, as a text cut amiss makes it.

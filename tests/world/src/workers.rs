@@ -113,6 +113,8 @@ pub struct Settings {
     pub secrets: Vec<String>,
     /// Where the writer looks for Sheets, if not at its gate.
     pub sheets_endpoint: Option<String>,
+    /// Where the acknowledger looks for Telegram, if not at its gate.
+    pub telegram_endpoint: Option<String>,
     /// Whether the writer has no key and goes by its AWS role.
     pub keyless: bool,
 }
@@ -134,6 +136,7 @@ impl Default for Settings {
             retention_days: 365,
             secrets: vec![WEBHOOK_SECRET.into()],
             sheets_endpoint: None,
+            telegram_endpoint: None,
             keyless: false,
         }
     }
@@ -354,7 +357,11 @@ impl Workshop {
     #[must_use]
     pub fn acknowledger(&self) -> AcknowledgerFunction {
         let timing = self.settings.timing;
-        let endpoint = self.url("acknowledger", Side::Telegram);
+        let endpoint = self
+            .settings
+            .telegram_endpoint
+            .clone()
+            .unwrap_or_else(|| self.url("acknowledger", Side::Telegram));
         Acknowledger {
             submissions: self.submissions("acknowledger"),
             messenger: TelegramMessenger::new(&endpoint, &Secret::new(BOT_TOKEN), timing.send_timeout_ms)

@@ -28,7 +28,7 @@ const fn place(doing: &'static str, operation: &'static str, nth: usize) -> Plac
     Place { doing, operation, nth }
 }
 
-const PLACES: [Place; 14] = [
+const PLACES: [Place; 24] = [
     place("/new", "GetItem", 1),
     place("/new", "PutItem", 1),
     place("type", "GetItem", 1),
@@ -37,6 +37,16 @@ const PLACES: [Place; 14] = [
     place("summary", "PutItem", 1),
     place("confirm", "GetItem", 1),
     place("confirm", "TransactWriteItems", 1),
+    place("edit", "GetItem", 1),
+    place("edit", "PutItem", 1),
+    place("edited message", "GetItem", 1),
+    place("edited message", "PutItem", 1),
+    place("an old card", "GetItem", 1),
+    place("cancel", "GetItem", 1),
+    place("cancel", "PutItem", 1),
+    place("/cancel", "GetItem", 1),
+    place("/cancel", "PutItem", 1),
+    place("/status", "GetItem", 1),
     place("confirm again", "GetItem", 1),
     place("confirm again", "GetItem", 2),
     place("conflict", "GetItem", 1),
@@ -61,10 +71,26 @@ async fn just_before(world: &mut World, ann: &Customer, doing: &str) -> Value {
     }
     world.say(summary.clone()).await;
     let confirm = ann.press_button("Confirm");
-    if doing == "confirm" {
-        return confirm;
+    match doing {
+        "edit" => return ann.press_button("Edit"),
+        "edited message" => {
+            let written = summary["message"]["message_id"].as_i64().unwrap();
+            return ann.edit(written, "Eleven gutters.");
+        }
+        "cancel" => return ann.press_button("Cancel"),
+        "/cancel" => return ann.text("/cancel"),
+        "confirm" => return confirm,
+        "an old card" => {
+            let written = summary["message"]["message_id"].as_i64().unwrap();
+            world.say(ann.edit(written, "Eleven gutters.")).await;
+            return confirm;
+        }
+        _ => {}
     }
     world.say(confirm.clone()).await;
+    if doing == "/status" {
+        return ann.text(&format!("/status {}", reference_of(&summary)));
+    }
     if doing == "confirm again" {
         return confirm;
     }
@@ -79,11 +105,14 @@ async fn go_on(world: &mut World, ann: &Customer, doing: &str) {
     let rest: &[&str] = match doing {
         "/new" => &["type", "summary", "confirm"],
         "type" => &["summary", "confirm"],
-        "summary" => &["confirm"],
+        "summary" | "edited message" | "an old card" => &["confirm"],
+        "edit" => &["summary", "confirm"],
+        "cancel" | "/cancel" => &["/new", "type", "summary", "confirm"],
         _ => &[],
     };
     for step in rest {
         let update = match *step {
+            "/new" => ann.text("/new"),
             "type" => ann.press_button("A quote"),
             "summary" => ann.text("Ten gutters."),
             _ => ann.press_button("Confirm"),

@@ -196,6 +196,22 @@ async fn each_state_has_its_shape() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_id_of_any_size_is_the_same_in_table_sheet_message_and_command() {
+    let mut world = World::start().await;
+    for chat_id in [7_100_000_001, 4_503_599_627_370_495, 9_007_199_254_740_993, -5, -1_002_000_000_001] {
+        let reference = world.record_by_hand(chat_id, "New gutters, please.").await;
+        world.ring_for_the_write(std::slice::from_ref(&reference)).await;
+        world.settle().await;
+        let shown = docket(&environment(&world), &["show", reference.as_str(), "--json"]);
+        assert!(shown.stdout.contains(&format!("\"chat_id\": {chat_id}")), "{}", shown.stdout);
+        assert_eq!(shown.json()["write"]["state"], "confirmed");
+        assert_eq!(world.rows().last().unwrap()[5], chat_id.to_string());
+        assert_eq!(world.acknowledgements(chat_id), [format!("Your enquiry {reference} is recorded.")]);
+    }
+    world.check_rules().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_page_for_a_person_answers_the_four_questions() {
     let mut world = World::start().await;
     let ann = world.customer(CHAT, "Ann");

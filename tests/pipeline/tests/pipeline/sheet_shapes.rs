@@ -1,6 +1,6 @@
 //! Sheets as people have them: tabs of any name, rows of any shape, words that look like something else.
 
-use docket_world::sheets::Behaviour;
+use docket_world::sheets::{Behaviour, On};
 use serde_json::{Value, json};
 
 use crate::write_side::{
@@ -92,5 +92,40 @@ async fn words_that_look_like_formulas_numbers_or_dates_are_six_strings_to_the_l
         assert!(row.len() == 6 && row.iter().all(Value::is_string), "{row:?}");
         assert_eq!(row[3], words);
     }
+    world.check_rules().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_customer_types_or_is_called_stands_there_to_the_letter_and_is_found_equal_again() {
+    let long = "👩‍👩‍👧".repeat(300);
+    let mut world = world().await;
+    let mut expected = Vec::new();
+    let mut references = Vec::new();
+    for (chat_id, (typed, kept, called)) in (7_300_000_000..).zip([
+        (
+            "=HYPERLINK(\"http://x.test\",\"y\")",
+            "=HYPERLINK(\"http://x.test\",\"y\")",
+            "=HYPERLINK(\"http://x.test\",\"y\")",
+        ),
+        ("\t=1", "=1", "\t=1"),
+        ("@all", "@all", "@all"),
+        ("'quoted'", "'quoted'", "'quoted'"),
+        ("-5 apples", "-5 apples", "+49 30 0000"),
+        ("0049300000", "0049300000", "007"),
+        ("l1\nl2\r\nl3\u{2028}l4\tend \"q\" ", "l1\nl2\nl3\nl4\tend \"q\"", "TRUE"),
+        (&long, &long, "1e5"),
+    ]) {
+        // Its append's answer is lost, so the row is read back and compared.
+        world.sheets.next(On::Appends, Behaviour::writes_then_hangs_up());
+        let customer = world.customer(chat_id, called);
+        references.push(world.submit(&customer, "A quote", typed).await);
+        world.settle().await;
+        expected.push((kept.to_owned(), called.trim().to_owned(), chat_id.to_string()));
+    }
+    all_are(&world, &references, "confirmed read_back").await;
+    for (row, (summary, contact, chat_id)) in world.rows().iter().zip(expected) {
+        assert_eq!(row[3..], [json!(summary), json!(contact), json!(chat_id)]);
+    }
+    each_is_written_once(&mut world, &references).await;
     world.check_rules().await;
 }

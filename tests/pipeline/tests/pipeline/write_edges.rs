@@ -10,6 +10,8 @@ use docket_world::World;
 use docket_world::sheets::{Behaviour, FailureBody, On};
 use docket_world::wire::{Fault, Plan, Side};
 use docket_world::world::{write_event, write_event_of};
+use futures::StreamExt as _;
+use futures::stream::FuturesUnordered;
 use serde_json::{Value, json};
 
 use crate::write_side::{
@@ -332,13 +334,27 @@ async fn twenty_writers_at_once_overwrite_nothing() {
     let mut world = world().await;
     // Without INSERT_ROWS all of them would choose the same empty row.
     world.sheets.race_overwriting_appends(20);
-    let references = world.record_enquiries(20).await;
-    let runs = references.iter().map(|reference| {
-        let event = write_event(std::slice::from_ref(reference));
-        world.invoke_another_writer(event)
-    });
-    let answers = futures::future::join_all(runs).await;
-    assert!(answers.iter().all(Option::is_some));
+    let mut references = Vec::new();
+    let mut running = FuturesUnordered::new();
+    for number in 1..=20 {
+        let reference = world.record_by_hand(7_200_000_000 + number, "One of twenty.").await;
+        world.sheets.next(On::Appends, Behaviour::serves().held());
+        running.push(world.invoke_another_writer(write_event(std::slice::from_ref(&reference))));
+        references.push(reference);
+        // Each starts while all before it are still appending.
+        while i64::try_from(world.sheets.waiting()).unwrap() < number {
+            tokio::select! {
+                answered = running.next() => panic!("a writer ended early: {answered:?}"),
+                () = tokio::task::yield_now() => {}
+            }
+        }
+    }
+    world.sheets.let_go();
+    while let Some(answer) = running.next().await {
+        assert!(answer.is_some());
+    }
+    drop(running);
+    assert_eq!(append_calls(&world).len(), 20);
     for call in append_calls(&world) {
         assert!(call.request.query.contains("insertDataOption=INSERT_ROWS"), "{}", call.request.query);
         assert!(call.request.query.contains("valueInputOption=RAW"), "{}", call.request.query);
