@@ -7,6 +7,7 @@ mod story;
 mod one_fault;
 mod acknowledgement;
 mod acknowledger_crashes;
+mod two_acknowledgers;
 mod sweeper;
 mod redriven;
 mod executables;
