@@ -29,6 +29,7 @@ mod two_writers;
 mod sheet_shapes;
 mod writer_crashes;
 mod burst;
+mod hanging_aws;
 mod stage;
 mod binaries;
 mod keyless;
