@@ -50,6 +50,7 @@ impl World {
     /// # Panics
     /// When the state it is in does not allow it.
     pub async fn write_meets(&self, reference: &Reference, event: WriteEvent) -> Record {
+        self.said_by_hand(reference, &event);
         let seen = self.record(reference).await;
         let next = seen.write_after(&event, self.now(), &By::Writer).expect("an event for this state");
         self.keep(&seen, next).await
@@ -78,6 +79,13 @@ impl World {
         let token = AttemptToken("by-hand".into());
         let lease_seconds = self.settings().timing.lease_seconds;
         self.acknowledgement_meets(reference, AckEvent::Claimed { token, lease_seconds }).await
+    }
+
+    /// A look that nobody took proves nothing about looks.
+    pub(crate) fn said_by_hand(&self, reference: &Reference, event: &WriteEvent) {
+        if matches!(event, WriteEvent::LookedUp { .. }) {
+            self.testimony.looked_up_by_hand(reference.as_str());
+        }
     }
 
     async fn keep(&self, seen: &Record, next: Record) -> Record {

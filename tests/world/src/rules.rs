@@ -3,6 +3,11 @@
 //! Run after every scenario. What a person did to the sheet by hand is told to the checker, since no rule of Docket's can
 //! hold against it.
 
+mod attempts;
+mod history;
+mod looks;
+mod words;
+
 use std::collections::HashMap;
 
 use docket_domain::reference::Reference;
@@ -92,6 +97,14 @@ impl World {
             }
         }
         broken.extend(items.iter().filter_map(|item| index_disagrees(item, &records)));
+        let requests = self.requests_for_effects();
+        for record in &records {
+            broken.extend(self.absence_unproved(record));
+            broken.extend(self.shown_otherwise(record));
+            broken.extend(attempts::without_a_claim(record, &requests));
+            broken.extend(history::unanswered(record));
+        }
+        broken.extend(self.cards_taken_for_one(&records));
         broken.extend(self.foreign_attributes());
         broken.extend(self.queue_bodies());
         broken.extend(self.methods_not_taken());

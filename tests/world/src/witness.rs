@@ -3,7 +3,7 @@
 //! Rules 1, 2 and 5 speak of that moment: the intention is durable before the request leaves, at most one effect a
 //! reference, nothing is said before the write is confirmed. Afterwards nobody could tell any more.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,6 +22,9 @@ struct Notes {
     broken: Vec<String>,
     appends: HashMap<String, usize>,
     sends: HashMap<String, usize>,
+    /// Under which attempts effects that were not refused came.
+    attempts: HashSet<(&'static str, String, String)>,
+    looked_up_by_hand: HashSet<String>,
 }
 
 impl Testimony {
@@ -43,6 +46,22 @@ impl Testimony {
         self.notes(|notes| notes.sends.get(reference).copied().unwrap_or(0))
     }
 
+    /// A rule that did not hold at the moment at which somebody looked.
+    pub fn object(&self, broken: String) {
+        self.notes(|notes| notes.broken.push(broken));
+    }
+
+    /// A test says what a look at the sheet showed; nobody looked.
+    pub fn looked_up_by_hand(&self, reference: &str) {
+        self.notes(|notes| notes.looked_up_by_hand.insert(reference.to_owned()));
+    }
+
+    /// Whether a test ever said what a look at the sheet showed for this reference.
+    #[must_use]
+    pub fn was_looked_up_by_hand(&self, reference: &str) -> bool {
+        self.notes(|notes| notes.looked_up_by_hand.contains(reference))
+    }
+
     fn notes<R>(&self, look: impl FnOnce(&mut Notes) -> R) -> R {
         look(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -61,19 +80,25 @@ impl<F: Fake> Fake for Witnessed<F> {
     fn answer(&self, request: Request) -> Pin<Box<dyn Future<Output = Answer> + Send + '_>> {
         Box::pin(async move {
             let effect = Effect::of(&request);
+            let mut attempts = Vec::new();
             for reference in effect.references() {
-                self.check(&effect, reference).await;
+                attempts.push(self.check(&effect, reference).await);
             }
             let answer = self.inner.answer(request).await;
             if !is_refusal(&answer) {
                 self.testimony.notes(|notes| {
-                    let (counts, references) = match &effect {
-                        Effect::Append(references) => (&mut notes.appends, references),
-                        Effect::Send(references) => (&mut notes.sends, references),
+                    let (counts, what, references) = match &effect {
+                        Effect::Append(references) => (&mut notes.appends, "appended", references),
+                        Effect::Send(references) => (&mut notes.sends, "announced", references),
                         Effect::None => return,
                     };
-                    for reference in references {
+                    for (reference, attempt) in references.iter().zip(attempts) {
                         *counts.entry(reference.clone()).or_insert(0) += 1;
+                        // Without an attempt it is the first rule's matter.
+                        let Some(attempt) = attempt else { continue };
+                        if !notes.attempts.insert((what, reference.clone(), attempt)) {
+                            notes.broken.push(format!("rule 9: {reference} was {what} twice by one claim"));
+                        }
                     }
                 });
             }
@@ -83,7 +108,8 @@ impl<F: Fake> Fake for Witnessed<F> {
 }
 
 impl<F> Witnessed<F> {
-    async fn check(&self, effect: &Effect, reference: &str) {
+    /// The attempt under which the effect comes, as the table has it.
+    async fn check(&self, effect: &Effect, reference: &str) -> Option<String> {
         let read = self
             .table
             .get_item()
@@ -113,6 +139,12 @@ impl<F> Witnessed<F> {
             Effect::Append(_) | Effect::Send(_) | Effect::None => None,
         };
         self.testimony.notes(|notes| notes.broken.extend(broken));
+        let attempt = match effect {
+            Effect::Append(_) => "write_attempt",
+            Effect::Send(_) => "ack_attempt",
+            Effect::None => return None,
+        };
+        item.get(attempt)?.as_s().ok().cloned()
     }
 }
 

@@ -48,6 +48,8 @@ pub struct World {
     pub acknowledge_source: EventSource,
     /// Every answer of the webhook, in order.
     pub webhook_answers: Vec<WebhookAnswer>,
+    /// Every update that was answered, with its answer, in order.
+    pub heard: Vec<(Value, WebhookAnswer)>,
     workshop: Workshop,
     webhook: WebhookFunction,
     writer: WriterFunction,
@@ -138,6 +140,7 @@ impl World {
             acknowledger: workshop.acknowledger(),
             sweeper: workshop.sweeper(),
             webhook_answers: Vec::new(),
+            heard: Vec::new(),
             conversations: DynamoConversations::new(
                 table.clone(),
                 tables.conversations.clone(),
@@ -227,7 +230,9 @@ impl World {
     /// Delivers an update once. None when the webhook died over it.
     pub async fn deliver(&mut self, update: &Value) -> Option<WebhookAnswer> {
         let event = http_event(update.to_string(), Some(WEBHOOK_SECRET));
-        self.deliver_event(event).await
+        let answer = self.deliver_event(event).await;
+        self.heard.extend(answer.clone().map(|answer| (update.clone(), answer)));
+        answer
     }
 
     /// Hands any event to the webhook.
@@ -236,7 +241,7 @@ impl World {
         if answer.is_none() {
             self.webhook = self.workshop.webhook();
         }
-        self.answered(answer)
+        self.answered(answer).await
     }
 
     /// Delivers an update once more, as Telegram does when it did not hear our answer, and carries out what is answered.
@@ -263,12 +268,15 @@ impl World {
         answers
     }
 
-    fn answered(&mut self, answer: Option<Value>) -> Option<WebhookAnswer> {
+    async fn answered(&mut self, answer: Option<Value>) -> Option<WebhookAnswer> {
         let answer = answer.map(|answer| WebhookAnswer {
             status: answer["statusCode"].as_u64().and_then(|status| u16::try_from(status).ok()).unwrap_or(0),
             retry_after_seconds: None,
             body: answer["body"].as_str().unwrap_or_default().as_bytes().to_vec(),
         });
+        if let Some(answer) = &answer {
+            self.weigh(answer).await;
+        }
         self.webhook_answers.extend(answer.clone());
         answer
     }
@@ -282,7 +290,13 @@ impl World {
             invoke(&self.wire, "webhook", webhook, event, deadline)
         }))
         .await;
-        answers.into_iter().map(|answer| self.answered(answer)).collect()
+        let mut heard = Vec::new();
+        for (update, answer) in updates.iter().zip(answers) {
+            let answer = self.answered(answer).await;
+            self.heard.extend(answer.clone().map(|answer| (update.clone(), answer)));
+            heard.push(answer);
+        }
+        heard
     }
 
     /// Delivers an update as Telegram does, again and again until a 2xx, and carries out what the answer says.
@@ -366,6 +380,7 @@ impl World {
     /// # Panics
     /// When the record does not allow it, or somebody else was faster.
     pub async fn apply(&self, reference: &Reference, event: &WriteEvent) -> Record {
+        self.said_by_hand(reference, event);
         let (seen, now) = (self.record(reference).await, self.now());
         let next = seen.write_after(event, now, &By::Operator("ann@example.org".into()));
         let next = next.unwrap_or_else(|error| panic!("{reference}: {error}"));

@@ -6,7 +6,7 @@
 use docket_domain::metric::Metric;
 use docket_domain::reference::Reference;
 use docket_domain::row::HEADER;
-use docket_domain::status::{Finding, WriteEvent};
+use docket_domain::status::{Finding, WriteEvent, WriteState};
 use docket_world::World;
 use docket_world::sheets::{Behaviour, FailureBody, On};
 use serde_json::{Value, json};
@@ -137,6 +137,65 @@ async fn several_rows_with_one_reference_are_a_persons_matter_until_one_is_left(
         world.check_rules().await;
     })
     .await;
+}
+
+// ---- Several records in one look ---------------------------------------------------------------------------------------
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_look_that_shows_something_else_of_each_record_settles_each_for_itself() {
+    let mut world = world().await;
+    let references = uncertain(&mut world, 5, Behaviour::writes_then_hangs_up()).await;
+    let [equal, differs, several, gone, moved] = references.as_slice() else { panic!("five records") };
+    let place = |world: &World, reference: &Reference| {
+        world.rows().iter().position(|row| row[0] == json!(reference)).map(|place| place + 2)
+    };
+    let rows = world.rows();
+    let mut other = rows[1].clone();
+    other[3] = json!("Somebody wrote this over it.");
+    world.sheets.put_row("Intake", place(&world, differs).unwrap(), &other);
+    world.sheets.put_row("Intake", 9, &rows[2]);
+    world.sheets.delete_row("Intake", place(&world, gone).unwrap());
+    // To another place, with rows of people around it.
+    let before = place(&world, moved).unwrap();
+    world.sheets.delete_row("Intake", before);
+    world.sheets.put_row("Intake", 20, &rows[4]);
+    world.sheets.put_row("Intake", 21, &[json!("DK-0000-0000-0000"), json!("a person's own")]);
+    world.sheets.sort_by_column("Intake", "A");
+    let found = |reference| world.rows_of(reference);
+    assert_eq!(references.iter().map(found).collect::<Vec<_>>(), [1, 1, 2, 0, 1]);
+    let rows_before = world.rows();
+
+    a_minute_later(&mut world).await;
+    assert_eq!(world.recorder().sum(Metric::Lookups), 1.0, "one look for all of them");
+    for (reference, wanted) in [
+        (equal, "confirmed read_back"),
+        (differs, "uncertain, review row_differs"),
+        (several, "uncertain, review several_rows"),
+        (gone, "uncertain"),
+        (moved, "confirmed read_back"),
+    ] {
+        all_are(&world, std::slice::from_ref(reference), wanted).await;
+        // The evidence names the row where it is now.
+        if let WriteState::Confirmed { evidence } = &world.record(reference).await.write.state {
+            let row = place(&world, reference).unwrap();
+            assert_eq!(evidence.to_string(), format!("read_back 'Intake'!A{row}:F{row}"));
+        }
+    }
+    world.settle().await;
+    for (reference, wanted) in [
+        (equal, "confirmed read_back"),
+        (differs, "uncertain, review row_differs"),
+        (several, "uncertain, review several_rows"),
+        (gone, "uncertain, review no_matching_row"),
+        (moved, "confirmed read_back"),
+    ] {
+        all_are(&world, std::slice::from_ref(reference), wanted).await;
+        let told = world.acknowledgements(world.record(reference).await.submission.chat_id.0).len();
+        assert_eq!(told, usize::from(wanted == "confirmed read_back"), "{wanted}");
+    }
+    assert_eq!(appends(&world), 1);
+    assert_eq!(world.rows(), rows_before, "nothing is put right by a machine");
+    world.check_rules_but_for(&rows_touched(&references)).await;
 }
 
 // ---- No row ------------------------------------------------------------------------------------------------------------

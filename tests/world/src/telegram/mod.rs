@@ -18,6 +18,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Map, Value};
+use tokio::sync::watch;
 
 pub use chat::{Button, Card, Chat, Line, Sent, Speaker};
 pub use customer::Customer;
@@ -67,6 +68,10 @@ struct State {
     next_update_id: i64,
     callback_queries: BTreeMap<String, i64>,
     silent_refusals: Vec<String>,
+    /// Calls that are still to be held.
+    to_be_held: usize,
+    held: usize,
+    let_go: watch::Sender<u64>,
 }
 
 /// Why a chat cannot be written to.
@@ -107,6 +112,9 @@ impl FakeTelegram {
             next_update_id: 810_000_001,
             callback_queries: BTreeMap::new(),
             silent_refusals: Vec::new(),
+            to_be_held: 0,
+            held: 0,
+            let_go: watch::Sender::new(0),
         };
         Self(Arc::new(Shared { clock, token: token.to_owned(), state: Mutex::new(state) }))
     }
@@ -205,6 +213,37 @@ impl FakeTelegram {
     /// The next call is carried out, and the connection closes after `sent` bytes of the true answer.
     pub fn deliver_then_half(&self, sent: usize) {
         self.script(Scripted::CutAfter(sent));
+    }
+
+    /// The next call arrives, and nothing happens until [`Self::let_go`].
+    pub fn hold_next(&self) {
+        self.state().to_be_held += 1;
+    }
+
+    /// Calls that wait to be let go.
+    #[must_use]
+    pub fn held(&self) -> usize {
+        self.state().held
+    }
+
+    /// Every held call is served.
+    pub fn let_go(&self) {
+        self.state().let_go.send_modify(|times| *times += 1);
+    }
+
+    async fn hold(&self) {
+        let mut let_go = {
+            let mut state = self.state();
+            if state.to_be_held == 0 {
+                return;
+            }
+            state.to_be_held -= 1;
+            state.held += 1;
+            state.let_go.subscribe()
+        };
+        // The sender lives as long as the Telegram that this call holds on to.
+        let _ = let_go.changed().await;
+        self.state().held -= 1;
     }
 
     /// From now until `retry_after_seconds` have passed on the turned clock every sending is refused with 429, which
@@ -322,7 +361,9 @@ impl FakeTelegram {
 
 impl Fake for FakeTelegram {
     fn answer(&self, request: Request) -> Pin<Box<dyn Future<Output = Answer> + Send + '_>> {
-        let answer = self.respond(&request);
-        Box::pin(async move { answer })
+        Box::pin(async move {
+            self.hold().await;
+            self.respond(&request)
+        })
     }
 }

@@ -146,6 +146,7 @@ impl Door {
         let (call, fault) = self.wire.arrive(&self.worker, self.side, http_version, request);
         // In a task of its own: when the client gives up and its connection goes, the other side works on.
         let date = self.behind.date(call.at_ms);
+        let (wire, place) = (self.wire.clone(), self.wire.goes_out(&call));
         let work = tokio::spawn(async move { self.carry_out(call, fault).await });
         let mut answer = work.await.unwrap_or(Answer::HangUp);
         if let (Answer::Reply { headers, .. } | Answer::Half { headers, .. }, Some(date)) =
@@ -153,10 +154,14 @@ impl Door {
         {
             headers.push(date);
         }
+        if let Some(place) = place {
+            wire.comes_back(place, &answer);
+        }
         answer
     }
 
     async fn carry_out(&self, call: Call, fault: Option<Fault>) -> Answer {
+        self.wire.hold(&call, fault).await;
         let Some(fault) = fault else {
             return self.behind.answer(call.request).await;
         };

@@ -6,6 +6,7 @@
 
 mod call;
 mod gate;
+mod hold;
 mod plan;
 mod refusals;
 mod socket;
@@ -21,7 +22,8 @@ pub use gate::{Backend, Gate};
 pub use plan::{Fault, Plan};
 
 use crate::clock::TurnedClock;
-use crate::exchange::Request;
+use crate::exchange::{Answer, Request};
+use hold::Holding;
 use plan::PlanUnderWay;
 
 /// One log and one fault plan for a whole world. Clones are the same wire.
@@ -36,13 +38,23 @@ struct Shared {
 #[derive(Default)]
 struct State {
     log: Vec<Logged>,
+    outward: Vec<Exchanged>,
     plan: PlanUnderWay,
+    holding: Holding,
     crashes: HashMap<String, watch::Sender<u64>>,
 }
 
 struct Logged {
     call: Call,
     fault: Option<Fault>,
+}
+
+/// A call to Google or Telegram, and what went back to whoever made it.
+#[derive(Debug, Clone)]
+pub struct Exchanged {
+    pub call: Call,
+    /// None when whoever made it had left before, or nothing was answered yet.
+    pub answer: Option<Answer>,
 }
 
 impl Wire {
@@ -121,6 +133,13 @@ impl Wire {
         self.state().log.clear();
     }
 
+    /// Every call to Google or Telegram with its answer, in the order of arrival. Nothing makes the wire forget them: the
+    /// rules of a whole world are held against them.
+    #[must_use]
+    pub fn outward(&self) -> Vec<Exchanged> {
+        self.state().outward.clone()
+    }
+
     /// Completes when a crash hits `worker` after this very call; an earlier crash does not count. Whoever runs the
     /// worker selects between this and the invocation, and drops the invocation.
     pub fn crashes(&self, worker: &str) -> impl Future<Output = ()> + Send + use<> {
@@ -157,6 +176,23 @@ impl Wire {
         let fault = state.plan.fault_for(&call);
         state.log.push(Logged { call: call.clone(), fault });
         (call, fault)
+    }
+
+    /// Keeps a call to Google or Telegram until its answer is known: where it is kept.
+    fn goes_out(&self, call: &Call) -> Option<usize> {
+        match call.side {
+            Side::Sheets | Side::Telegram => {}
+            Side::DynamoDb | Side::Sqs | Side::Token | Side::Parameters => return None,
+        }
+        let outward = &mut self.state().outward;
+        outward.push(Exchanged { call: call.clone(), answer: None });
+        Some(outward.len() - 1)
+    }
+
+    fn comes_back(&self, place: usize, answer: &Answer) {
+        if let Some(exchanged) = self.state().outward.get_mut(place) {
+            exchanged.answer = Some(answer.clone());
+        }
     }
 
     fn crash(&self, worker: &str) {

@@ -2,8 +2,11 @@
 
 use std::time::Duration;
 
+use docket_domain::moment::Moment;
+use docket_domain::outcome::{NotApplied, NotSent};
 use docket_domain::ports::{Applied, StoreError, Submissions as _};
-use docket_domain::status::{AckEvent, AttemptToken, By, Cause, Record, WriteEvent};
+use docket_domain::status::{AckEvent, AttemptToken, By, Cause, Finding, Record, WriteEvent};
+use docket_domain::submission::ChatId;
 use docket_world::wire::{Fault, Plan, Side};
 
 use super::{FOR_GOOD, Store, WORKER, claimed, later, now, submission};
@@ -57,6 +60,101 @@ async fn every_kind_of_change_recognises_itself() {
 
     assert!(done.finished());
     assert_eq!(store.wire.faults_that_hit().len(), 4);
+}
+
+/// Of a record whose append is under way at the 60th second, or whose append is unknown since then.
+fn writes_that_may_follow_a_claim() -> Vec<(&'static str, bool, WriteEvent)> {
+    let not_applied = |reason| WriteEvent::NotApplied { reason, jitter_seconds: 7 };
+    let looked_up = |finding| WriteEvent::LookedUp { finding, started_at: later(400), settle_seconds: 300 };
+    let range = || "'Intake'!A2:F2".to_owned();
+    let cause = || Cause::new("timeout");
+    vec![
+        ("lease", false, WriteEvent::LeaseRanOut),
+        ("unknown", false, WriteEvent::Unknown { cause: cause(), settle_seconds: 300 }),
+        ("misplaced", false, WriteEvent::Misplaced { range: "'Intake'!D3:I3".into() }),
+        ("try-again", false, not_applied(NotApplied::TryAgain(Cause::new("connection_failed")))),
+        ("busy", false, not_applied(NotApplied::Busy(Cause::new("http_429")))),
+        ("halt", false, not_applied(NotApplied::Halt(Cause::new("http_403")))),
+        ("cell-alone", false, not_applied(NotApplied::CellAlone(Cause::new("cell_refused")))),
+        ("in-company", false, not_applied(NotApplied::CellInCompany(Cause::new("cell_refused_in_company")))),
+        ("one-equal", true, looked_up(Finding::OneEqual { range: range() })),
+        ("differs", true, looked_up(Finding::OneDiffers { range: range() })),
+        ("several", true, looked_up(Finding::Several { rows: 2 })),
+        ("none", true, looked_up(Finding::None)),
+        ("unreadable", true, looked_up(Finding::Unreadable(Cause::new("http_500")))),
+    ]
+}
+
+#[tokio::test]
+async fn whatever_became_of_a_write_recognises_itself() {
+    for (name, of_the_unknown, event) in writes_that_may_follow_a_claim() {
+        for (answers, times) in [("one", 1), ("all", FOR_GOOD)] {
+            let store = Store::open(&format!("write-{name}-{answers}")).await;
+            let pending = store.recorded(1).await;
+            let mut seen = store.stored(&pending, &claimed(&pending, "ours", later(60)), later(60)).await;
+            if of_the_unknown {
+                let unknown = WriteEvent::Unknown { cause: Cause::new("timeout"), settle_seconds: 300 };
+                let next = seen.write_after(&unknown, later(61), &By::Writer).unwrap();
+                seen = store.stored(&seen, &next, later(61)).await;
+            }
+            recognises_itself(&store, &seen, times, |record, at| {
+                record.write_after(&event, at, &By::Writer).unwrap()
+            })
+            .await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn whatever_became_of_an_acknowledgement_recognises_itself() {
+    let not_sent = AckEvent::NotSent;
+    for (name, event) in [
+        ("lease", AckEvent::LeaseRanOut),
+        ("refused", AckEvent::Refused { cause: Cause::new("http_403") }),
+        ("unknown", AckEvent::Unknown { cause: Cause::new("timeout") }),
+        ("nameless", AckEvent::Accepted { message_id: None }),
+        ("moved", AckEvent::Moved { to: ChatId(-1_002_000_000_009) }),
+        ("try-again", not_sent(NotSent::TryAgain(Cause::new("connection_failed")))),
+        ("busy", not_sent(NotSent::Busy { retry_after_seconds: 7 })),
+        ("halt", not_sent(NotSent::Halt(Cause::new("http_401")))),
+    ] {
+        for (answers, times) in [("one", 1), ("all", FOR_GOOD)] {
+            let store = Store::open(&format!("ack-{name}-{answers}")).await;
+            let pending = store.recorded(1).await;
+            let attempting = store.stored(&pending, &claimed(&pending, "ours", later(60)), later(60)).await;
+            let applied = WriteEvent::Applied { range: "'Intake'!A2:F2".into() };
+            let next = attempting.write_after(&applied, later(61), &By::Writer).unwrap();
+            let confirmed = store.stored(&attempting, &next, later(61)).await;
+            let claim = AckEvent::Claimed { token: AttemptToken("ack".into()), lease_seconds: 120 };
+            let next = confirmed.acknowledgement_after(&claim, later(62), &By::Acknowledger).unwrap();
+            let sending = store.stored(&confirmed, &next, later(62)).await;
+            recognises_itself(&store, &sending, times, |record, at| {
+                record.acknowledgement_after(&event, at, &By::Acknowledger).unwrap()
+            })
+            .await;
+        }
+    }
+}
+
+/// The change is applied and its answer is lost, so many times: it is known for ours, and stands as it was decided. The same
+/// change by somebody else is not.
+async fn recognises_itself(
+    store: &Store,
+    seen: &Record,
+    times: usize,
+    change: impl Fn(&Record, Moment) -> Record,
+) {
+    let next = change(seen, later(400));
+    store.fail("UpdateItem", Fault::LoseAnswer, times);
+    let outcome = store.submissions.apply(seen, &next, later(400)).await;
+    assert_eq!(outcome, Ok(Applied::Ours), "{}", store.wire.plan_to_string());
+    assert!(!store.wire.faults_that_hit().is_empty(), "no answer was lost");
+    assert_eq!(store.get(&seen.submission.reference).await, next);
+
+    // Another worker decided the same a second later, and came too late.
+    store.wire.heal();
+    let outcome = store.submissions.apply(seen, &change(seen, later(401)), later(401)).await;
+    assert_eq!(outcome, Ok(Applied::Lost(Some(Box::new(next)))), "another's change was taken for ours");
 }
 
 #[tokio::test]
