@@ -151,7 +151,9 @@ impl<S: Submissions, V: Conversations, G: Clock, C: Clock> Canary<S, V, G, C> {
         let told = answer["text"].as_str().and_then(reference_in);
         match told {
             Some(told) if told == card.reference => Ok(((), format!("received as {told}"))),
-            Some(told) => Err(Failed::refused(format!("the card was of {}, and {told} was confirmed", card.reference))),
+            Some(told) => {
+                Err(Failed::refused(format!("the card was of {}, and {told} was confirmed", card.reference)))
+            }
             None => Err(Failed::refused("the webhook's answer names no reference")),
         }
     }
@@ -177,7 +179,9 @@ impl<S: Submissions, V: Conversations, G: Clock, C: Clock> Canary<S, V, G, C> {
         let ours_is_there = matches!(&stored, Stored::Present { conversation, .. }
             if *conversation != without_ours(conversation, before, marks));
         if ours_is_there {
-            return Err(Failed::refused("the canary's draft could not be taken out of the chat; it ends by itself"));
+            return Err(Failed::refused(
+                "the canary's draft could not be taken out of the chat; it ends by itself",
+            ));
         }
         Ok(((), "nothing of the canary is left in the conversation".into()))
     }
@@ -257,7 +261,9 @@ fn first_button(answer: &Value) -> Result<(String, Verb), Failed> {
     });
     match (data, verb) {
         (Some(data), Some(verb)) => Ok((data.to_owned(), verb)),
-        (None, _) | (_, None) => Err(Failed::refused("the webhook's answer has no button that this release knows")),
+        (None, _) | (_, None) => {
+            Err(Failed::refused("the webhook's answer has no button that this release knows"))
+        }
     }
 }
 
@@ -265,7 +271,9 @@ fn first_button(answer: &Value) -> Result<(String, Verb), Failed> {
 fn is_taken(answer: &Value) -> Result<(), Failed> {
     match answer["method"].as_str() {
         Some("sendMessage" | "editMessageText") => Ok(()),
-        _ => Err(Failed::refused("the webhook did not take its own button: somebody used the chat at the same moment")),
+        _ => Err(Failed::refused(
+            "the webhook did not take its own button: somebody used the chat at the same moment",
+        )),
     }
 }
 
@@ -332,7 +340,8 @@ mod tests {
         assert_eq!(without_ours(&after, &before, marks), before);
         // A person's own draft and their newest enquiry stay.
         after.draft = Some(draft(31));
-        after.confirmed = vec![confirmed(30), confirmed(marks.summary()), confirmed(9), confirmed(8), confirmed(7)];
+        after.confirmed =
+            vec![confirmed(30), confirmed(marks.summary()), confirmed(9), confirmed(8), confirmed(7)];
         let next = without_ours(&after, &before, marks);
         assert_eq!(next.draft, Some(draft(31)));
         assert_eq!(next.confirmed, [30, 9, 8, 7, 6].map(confirmed));
@@ -343,7 +352,9 @@ mod tests {
     #[test]
     fn the_reference_is_found_in_whatever_sentence_holds_it() {
         let reference = Reference::derive(1, 2, 3);
-        for text in [format!("({reference})."), format!("Ihre Anfrage {reference}: erhalten"), reference.to_string()] {
+        for text in
+            [format!("({reference})."), format!("Ihre Anfrage {reference}: erhalten"), reference.to_string()]
+        {
             assert_eq!(reference_in(&text), Some(reference.clone()), "{text}");
         }
         assert_eq!(reference_in("Thank you - DK-1."), None);

@@ -162,7 +162,9 @@ impl<S: Submissions, V: Conversations, G: Clock, C: Clock> Canary<S, V, G, C> {
             Reached::Draft | Reached::Removed => None,
             // The draft is gone for sure, so a Confirm that is late can store nothing any more.
             Reached::Confirm if tidied && matches!(self.submissions.get(reference).await, Ok(None)) => None,
-            Reached::Confirm => Some(format!("perhaps the record {reference}, which may still be written: {show}")),
+            Reached::Confirm => {
+                Some(format!("perhaps the record {reference}, which may still be written: {show}"))
+            }
             Reached::Record if went_well => {
                 Some(format!("the record {reference} and its row, as it was ordered: {show}"))
             }

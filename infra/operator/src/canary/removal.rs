@@ -57,9 +57,9 @@ impl<S: Submissions, V: Conversations, G: Clock, C: Clock> Canary<S, V, G, C> {
                 "the row at {range} is still there; the answer to its deletion did not come ({cause}), and Google may carry \
                  it out within three minutes"
             )),
-            (None, Deletion::Answered | Deletion::NotApplied(_)) => {
-                Failed::refused(format!("Google said that it deleted the row at {range}, and it is still there"))
-            }
+            (None, Deletion::Answered | Deletion::NotApplied(_)) => Failed::refused(format!(
+                "Google said that it deleted the row at {range}, and it is still there"
+            )),
         })
     }
 

@@ -70,7 +70,8 @@ impl Report {
 
     #[must_use]
     pub fn json(&self) -> Value {
-        let step = |step: &Step| json!({"step": step.name, "ok": step.ok, "ms": step.ms, "found": step.found});
+        let step =
+            |step: &Step| json!({"step": step.name, "ok": step.ok, "ms": step.ms, "found": step.found});
         json!({
             "steps": self.steps.iter().map(step).collect::<Vec<Value>>(),
             "reference": self.reference,
@@ -130,7 +131,8 @@ mod tests {
     #[test]
     fn a_side_out_of_reach_is_told_apart_from_a_step_that_failed() {
         let step = |ok| Step { name: "new", ok, ms: 1, found: String::new() };
-        let report = |ok, unreachable| Report { steps: vec![step(true), step(ok)], unreachable, ..Report::default() };
+        let report =
+            |ok, unreachable| Report { steps: vec![step(true), step(ok)], unreachable, ..Report::default() };
         let status = |ok, unreachable| report(ok, unreachable).exit_status();
         assert_eq!([status(true, false), status(false, false), status(false, true)], [0, 1, 3]);
     }

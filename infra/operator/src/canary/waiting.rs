@@ -9,8 +9,8 @@ use docket_domain::reference::Reference;
 use docket_domain::row::Row;
 use docket_domain::status::{AckState, Finding, Record, ReviewReason, WriteState};
 
-use super::chat::SUMMARY;
 use super::Canary;
+use super::chat::SUMMARY;
 use super::report::Failed;
 
 const TABLE_PAUSE_MS: u64 = 1_000;
@@ -25,7 +25,11 @@ enum Look<T> {
 
 impl<S: Submissions, V: Conversations, G: Clock, C: Clock> Canary<S, V, G, C> {
     /// The record, stored as we wrote it.
-    pub(super) async fn stored(&self, reference: &Reference, end: Moment) -> Result<(Record, String), Failed> {
+    pub(super) async fn stored(
+        &self,
+        reference: &Reference,
+        end: Moment,
+    ) -> Result<(Record, String), Failed> {
         self.wait_for_record(reference, end, |record| {
             if record.submission.chat_id != self.chat || record.submission.summary.as_str() != SUMMARY {
                 return Err(Failed::refused("something else is stored under this reference"));

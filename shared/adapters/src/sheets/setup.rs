@@ -115,8 +115,7 @@ impl<C: Clock> GoogleSheet<C> {
         let tab = self.address.tab();
         let sheets = self.spreadsheet(deadline).await?.sheets;
         let ours = sheets.into_iter().find(|sheet| sheet.properties.title == tab);
-        ours.map(|sheet| sheet.properties.sheet_id)
-            .ok_or_else(|| NotApplied::Halt(Cause::new("no_such_tab")))
+        ours.map(|sheet| sheet.properties.sheet_id).ok_or_else(|| NotApplied::Halt(Cause::new("no_such_tab")))
     }
 
     async fn header_row(&self, deadline: Deadline) -> Result<HeaderRow, NotApplied> {

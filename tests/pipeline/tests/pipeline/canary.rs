@@ -110,11 +110,16 @@ impl Yard {
 
     async fn run(&self, meanwhile: Meanwhile) -> Result<Report, Stopped> {
         let world = self.world.lock().await;
-        let patience =
-            Patience { attempts_max: 2, first_backoff_ms: 1, attempt_timeout_ms: 500, operation_timeout_ms: 3_000 };
+        let patience = Patience {
+            attempts_max: 2,
+            first_backoff_ms: 1,
+            attempt_timeout_ms: 500,
+            operation_timeout_ms: 3_000,
+        };
         let plain = clients::dynamodb_at(&self.dynamodb.url());
         let config = plain.config().to_builder().retry_config(aws::retries(patience));
-        let client = aws_sdk_dynamodb::Client::from_conf(config.timeout_config(aws::timeouts(patience)).build());
+        let client =
+            aws_sdk_dynamodb::Client::from_conf(config.timeout_config(aws::timeouts(patience)).build());
         let settings = SheetSettings {
             endpoint: world.url("writer", Side::Sheets),
             spreadsheet_id: SPREADSHEET_ID.into(),
@@ -182,7 +187,8 @@ impl Yard {
 
 #[track_caller]
 fn failed<'a>(report: &'a Report, step: &str, words: &str) -> &'a Step {
-    let found = report.steps.iter().find(|step| !step.ok).unwrap_or_else(|| panic!("all went well: {report:?}"));
+    let found =
+        report.steps.iter().find(|step| !step.ok).unwrap_or_else(|| panic!("all went well: {report:?}"));
     assert_eq!(found.name, step, "{report:?}");
     assert!(found.found.contains(words), "{words}: {}", found.found);
     assert!(!report.removed);
@@ -213,8 +219,18 @@ async fn the_whole_way_works_and_nothing_is_left_but_one_message() {
     assert_eq!(
         names,
         [
-            "sheet", "new", "type", "summary", "confirm", "record", "write", "row", "acknowledgement",
-            "row removed", "record removed", "chat"
+            "sheet",
+            "new",
+            "type",
+            "summary",
+            "confirm",
+            "record",
+            "write",
+            "row",
+            "acknowledgement",
+            "row removed",
+            "record removed",
+            "chat"
         ]
     );
     assert!(report.steps.iter().all(|step| step.ok), "{report:?}");
@@ -460,9 +476,11 @@ async fn a_lost_answer_to_the_records_deletion_is_settled_by_looking_again() {
 async fn an_unfinished_enquiry_in_the_chat_is_left_alone() {
     let yard = Yard::open().await;
     let olga = yard.person().await;
-    let updates = [|olga: &Customer| olga.text("/new"), |olga: &Customer| olga.press_button("A question"), |olga: &Customer| {
-        olga.text("Half a question")
-    }];
+    let updates = [
+        |olga: &Customer| olga.text("/new"),
+        |olga: &Customer| olga.press_button("A question"),
+        |olga: &Customer| olga.text("Half a question"),
+    ];
     for update in updates {
         let before = {
             let mut world = yard.world.lock().await;
@@ -509,9 +527,8 @@ async fn a_canary_that_stops_half_way_leaves_no_draft_in_the_chat() {
 async fn a_draft_that_a_canary_left_behind_is_no_hindrance_for_long() {
     let yard = Yard::open().await;
     // It cannot even tidy up: the table is away from its third update on.
-    let plan = Plan::at_operation("operator", Side::Webhook, "update", 2, Fault::FailBefore).and(
-        Plan::at_operation("operator", Side::DynamoDb, "GetItem", 2, Fault::FailBefore).times(FOR_GOOD),
-    );
+    let plan = Plan::at_operation("operator", Side::Webhook, "update", 2, Fault::FailBefore)
+        .and(Plan::at_operation("operator", Side::DynamoDb, "GetItem", 2, Fault::FailBefore).times(FOR_GOOD));
     yard.world.lock().await.wire.set_plan(plan);
     let report = yard.report(Meanwhile::Work).await;
     assert_eq!(report.steps.last().map(|step| (step.name, step.ok)), Some(("chat", false)), "{report:?}");
@@ -597,7 +614,12 @@ async fn the_command_prints_every_step_and_never_a_secret() {
     let steps = report["steps"].as_array().unwrap();
     assert_eq!(steps.len(), 12);
     for step in steps {
-        assert!(step["ok"] == true && step["ms"].is_u64() && step["step"].is_string() && step["found"].is_string());
+        assert!(
+            step["ok"] == true
+                && step["ms"].is_u64()
+                && step["step"].is_string()
+                && step["found"].is_string()
+        );
     }
     let reference = report["reference"].as_str().unwrap().to_owned();
     assert!(world.acknowledgements(CHAT)[0].contains(&reference));
@@ -606,14 +628,22 @@ async fn the_command_prints_every_step_and_never_a_secret() {
     let kept = ran(&mut world, &environment, &["canary", "--keep"]).await;
     shows_no_secret(&kept);
     assert_eq!((kept.status, kept.stderr.as_str()), (0, ""));
-    assert!(kept.stdout.contains("The whole way works") && kept.stdout.contains("docket show DK-"), "{}", kept.stdout);
+    assert!(
+        kept.stdout.contains("The whole way works") && kept.stdout.contains("docket show DK-"),
+        "{}",
+        kept.stdout
+    );
     assert_eq!(world.rows().len(), 1);
 
     let wrong = environment.clone().with("WEBHOOK_SECRET", "hidden-other-secret");
     let refused = ran(&mut world, &wrong, &["canary"]).await;
     shows_no_secret(&refused);
     assert_eq!(refused.status, 1);
-    assert!(refused.stdout.contains("401") && refused.stdout.contains("Nothing of it is left"), "{}", refused.stdout);
+    assert!(
+        refused.stdout.contains("401") && refused.stdout.contains("Nothing of it is left"),
+        "{}",
+        refused.stdout
+    );
 
     let away = environment.clone().with("WEBHOOK_URL", format!("{NOBODY}/telegram"));
     let unreachable = ran(&mut world, &away, &["canary", "--json"]).await;
@@ -645,7 +675,11 @@ async fn a_setting_that_is_missing_or_wrong_is_named_before_anybody_is_called() 
         assert!(ran.refused(2).contains(name), "{name}: {}", ran.stderr);
     }
     for chat in ["-7", "0", "hidden"] {
-        assert!(docket(&good.clone().with("OPERATOR_CHAT", chat), &["canary"]).refused(2).contains("OPERATOR_CHAT"));
+        assert!(
+            docket(&good.clone().with("OPERATOR_CHAT", chat), &["canary"])
+                .refused(2)
+                .contains("OPERATOR_CHAT")
+        );
     }
     for wait in ["0", "3601", "long"] {
         assert_eq!(docket(&good, &["canary", "--wait", wait]).status, 2);
