@@ -8,7 +8,7 @@ use docket_domain::ports::Clock;
 use docket_domain::reference::Reference;
 
 use crate::reach::{self, usage};
-use crate::{Stopped, doctor, json, page, sheet, webhook};
+use crate::{Stopped, canary, doctor, json, page, sheet, webhook};
 
 /// What is known about an enquiry, and what needs a person.
 #[derive(Debug, Parser)]
@@ -41,6 +41,24 @@ enum Command {
     },
     /// Whether the deployment is set up well: every check with its cure; exit status 1 if one is not ok.
     Doctor {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// A marked enquiry through the whole deployment, from a signed webhook call to a message in the operator's chat.
+    #[command(
+        after_help = "It needs OPERATOR_CHAT, the id of a private chat that has started the bot, beside WEBHOOK_URL, WEBHOOK_SECRET, TELEGRAM_BOT, \
+both tables and the sheet's settings. It takes its row and its record away again when every step went well; otherwise it \
+removes nothing and says what is left. A chat with an unfinished enquiry is left alone.\n\
+Exit status: 0 the whole way works, 1 a step failed, 2 usage, 3 a side could not be reached."
+    )]
+    Canary {
+        /// Seconds to wait for the row and the message, 1 to 3600.
+        #[arg(long, value_name = "SECONDS", default_value_t = canary::WAIT_SECONDS, value_parser = clap::value_parser!(u64).range(1..=3_600))]
+        wait: u64,
+        /// Leave the row and the record.
+        #[arg(long)]
+        keep: bool,
         /// Print JSON.
         #[arg(long)]
         json: bool,
@@ -80,16 +98,16 @@ enum SheetCommand {
     Init,
 }
 
-/// What a command printed, and whether it found something wrong.
+/// What a command printed, and its exit status: not 0 where it found something wrong.
 #[derive(Debug)]
 pub struct Printed {
     pub text: String,
-    pub all_well: bool,
+    pub exit_status: u8,
 }
 
 impl From<String> for Printed {
     fn from(text: String) -> Self {
-        Self { text, all_well: true }
+        Self { text, exit_status: 0 }
     }
 }
 
@@ -112,7 +130,12 @@ pub async fn run(cli: Cli, environment: &Environment) -> Result<Printed, Stopped
         Command::Doctor { json: as_json } => {
             let report = doctor::examine(environment, SystemClock.now()).await;
             let text = if as_json { pretty(&report.json()) } else { report.page() };
-            Ok(Printed { text, all_well: report.all_well() })
+            Ok(Printed { text, exit_status: u8::from(!report.all_well()) })
+        }
+        Command::Canary { wait, keep, json: as_json } => {
+            let report = reach::canary(environment, wait, keep).await?.run().await?;
+            let text = if as_json { pretty(&report.json()) } else { report.page() };
+            Ok(Printed { text, exit_status: report.exit_status() })
         }
         Command::Webhook(command) => of_webhook(command, environment).await,
         Command::Sheet(SheetCommand::Init) => {
@@ -142,7 +165,7 @@ async fn of_webhook(command: WebhookCommand, environment: &Environment) -> Resul
             let url = environment.webhook_url().map_err(usage)?;
             let remembered = webhook::info(&reach::bot(&environment)?, &url, SystemClock.now()).await?;
             let text = if as_json { pretty(&remembered.json()) } else { remembered.page() };
-            Ok(Printed { text, all_well: remembered.wrong.is_empty() })
+            Ok(Printed { text, exit_status: u8::from(!remembered.wrong.is_empty()) })
         }
         WebhookCommand::Delete => {
             let environment = reach::with_parameters(environment, &["BOT_TOKEN"]).await?;

@@ -11,7 +11,7 @@ async fn main() -> ExitCode {
     match cli::run(Cli::parse(), &Environment::of_process()).await {
         Ok(printed) => {
             anstream::println!("{}", printed.text);
-            if printed.all_well { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+            ExitCode::from(printed.exit_status)
         }
         Err(stopped) => {
             anstream::eprintln!("docket: {}", stopped.message());

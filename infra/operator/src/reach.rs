@@ -4,14 +4,16 @@ use aws_types::SdkConfig;
 use docket_adapters::aws;
 use docket_adapters::clock::SystemClock;
 use docket_adapters::config::{ConfigError, Environment};
-use docket_adapters::dynamodb::DynamoSubmissions;
+use docket_adapters::dynamodb::{DynamoConversations, DynamoSubmissions};
 use docket_adapters::parameters::{self, Unresolved};
 use docket_adapters::sheets::{Credentials, GoogleSheet, SheetSettings};
-use docket_adapters::telegram::BotApi;
+use docket_adapters::telegram::{BotApi, WebhookCaller};
 use docket_domain::limits::{APPEND_TIMEOUT_MS, READ_TIMEOUT_MS};
 use docket_domain::moment::Moment;
+use docket_domain::submission::ChatId;
 
 use crate::Stopped;
+use crate::canary::Canary;
 
 /// A wrong setting or command line.
 pub fn usage(error: impl std::fmt::Display) -> Stopped {
@@ -102,4 +104,39 @@ pub fn bot(environment: &Environment) -> Result<BotApi, Stopped> {
     let token = environment.bot_token().map_err(usage)?;
     let endpoint = environment.telegram_endpoint().map_err(usage)?;
     BotApi::new(&endpoint, &token).map_err(usage)
+}
+
+/// A canary over this deployment. All settings are read before anybody is called.
+///
+/// # Errors
+/// A setting is missing or wrong, or a parameter cannot be read.
+pub async fn canary(
+    environment: &Environment,
+    wait_seconds: u64,
+    keep: bool,
+) -> Result<Canary<DynamoSubmissions, DynamoConversations, SystemClock, SystemClock>, Stopped> {
+    let chat = ChatId(environment.operator_chat().map_err(usage)?);
+    let url = environment.webhook_url().map_err(usage)?;
+    let bot = environment.bot().map_err(usage)?;
+    let submissions = environment.submissions_table().map_err(usage)?;
+    let conversations = environment.conversations_table().map_err(usage)?;
+    let retention_days = environment.retention_days().map_err(usage)?;
+    environment.spreadsheet_id().map_err(usage)?;
+    environment.sheet_name().map_err(usage)?;
+    let environment = with_parameters(environment, &["WEBHOOK_SECRET", "GOOGLE_CREDENTIALS"]).await?;
+    let secret = environment.webhook_secret().map_err(usage)?;
+    let sheet = sheet(&environment)?;
+    let webhook = WebhookCaller::new(url, secret).map_err(usage)?;
+    let client = aws_sdk_dynamodb::Client::new(&sdk().await.map_err(usage)?);
+    Ok(Canary {
+        submissions: DynamoSubmissions::new(client.clone(), submissions.clone(), retention_days),
+        conversations: DynamoConversations::new(client, conversations, submissions),
+        sheet,
+        webhook,
+        clock: SystemClock,
+        bot,
+        chat,
+        wait_seconds,
+        keep,
+    })
 }

@@ -20,6 +20,7 @@ pub fn cure(reason: &NotApplied, account: &str) -> String {
         "not_a_google_sheet" => "it is an Excel file: in Google Sheets, File, Save as Google Sheets; then set its new id".into(),
         "workbook_full" => "the workbook is full: remove tabs, columns or rows that nobody needs".into(),
         "protected_range" => format!("somebody protected the tab: let {account} edit it"),
+        "only_row_left" => "Google deletes no row that is the only one below the header: add an empty one below it, then delete it by hand".into(),
         "no_such_tab" => "SHEET_NAME names no tab".into(),
         "header_mismatch" => "put the six names back into A1:F1, or name another tab".into(),
         "unauthenticated" | "credentials_refused" => {

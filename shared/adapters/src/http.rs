@@ -73,6 +73,9 @@ impl Http {
         if let Some(token) = call.bearer {
             request = request.bearer_auth(token.expose());
         }
+        if let Some((name, value)) = call.secret_header {
+            request = request.header(name, value.expose());
+        }
         if let Some((kind, body)) = call.content {
             request = request.header(CONTENT_TYPE, kind).body(body);
         }
@@ -88,6 +91,7 @@ pub struct Call {
     method: Method,
     url: String,
     bearer: Option<Secret>,
+    secret_header: Option<(&'static str, Secret)>,
     content: Option<(&'static str, Vec<u8>)>,
     answer_bytes_max: usize,
 }
@@ -96,7 +100,14 @@ impl Call {
     /// A read, whose answer may be large.
     #[must_use]
     pub fn get(url: String) -> Self {
-        Self { method: Method::GET, url, bearer: None, content: None, answer_bytes_max: READ_BYTES_MAX }
+        Self {
+            method: Method::GET,
+            url,
+            bearer: None,
+            secret_header: None,
+            content: None,
+            answer_bytes_max: READ_BYTES_MAX,
+        }
     }
 
     /// A POST of JSON.
@@ -126,9 +137,22 @@ impl Call {
         Self { bearer: Some(token), ..self }
     }
 
+    /// With a header whose value is a secret.
+    #[must_use]
+    pub fn with_secret(self, name: &'static str, value: Secret) -> Self {
+        Self { secret_header: Some((name, value)), ..self }
+    }
+
     fn post(url: String, kind: &'static str, body: Vec<u8>) -> Self {
         let content = Some((kind, body));
-        Self { method: Method::POST, url, bearer: None, content, answer_bytes_max: ANSWER_BYTES_MAX }
+        Self {
+            method: Method::POST,
+            url,
+            bearer: None,
+            secret_header: None,
+            content,
+            answer_bytes_max: ANSWER_BYTES_MAX,
+        }
     }
 }
 

@@ -36,6 +36,15 @@ pub enum Applied {
     Lost(Option<Box<Record>>),
 }
 
+/// What became of the removal of a record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Removed {
+    /// It is not there any more.
+    Gone,
+    /// It is there, and may not be removed: it changed since it was read, or is not finished.
+    Kept(Box<Record>),
+}
+
 /// The records.
 pub trait Submissions: Send + Sync {
     /// Reads one record, consistently.
@@ -48,6 +57,9 @@ pub trait Submissions: Send + Sync {
         next: &Record,
         now: Moment,
     ) -> impl Future<Output = Result<Applied, StoreError>> + Send;
+
+    /// Removes the record if it is still `seen`, its write and its acknowledgement are confirmed, and no review is open.
+    fn remove(&self, seen: &Record) -> impl Future<Output = Result<Removed, StoreError>> + Send;
 
     /// References due for `step` by `now`, the longest due first. Eventually consistent: a hint, never a fact.
     fn due(

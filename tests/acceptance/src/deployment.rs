@@ -26,7 +26,7 @@ const BUCKET: &str = "docket-artifacts";
 const TIMING: Timing =
     Timing { append_timeout_ms: 1_500, send_timeout_ms: 1_500, lease_seconds: 12, settle_seconds: 20 };
 const WORKER_TIMEOUT_SECONDS: u64 = 8;
-const VISIBILITY_SECONDS: u64 = 6 * WORKER_TIMEOUT_SECONDS;
+pub(crate) const VISIBILITY_SECONDS: u64 = 6 * WORKER_TIMEOUT_SECONDS;
 
 pub(crate) struct Deployment {
     pub(crate) cloud: Cloud,
@@ -165,7 +165,15 @@ impl Deployment {
     ///
     /// - `ssm:GetParameters` on `*` when a call names several parameters, where AWS asks for each of them;
     /// - `sqs:SendMessageBatch`, where AWS has no such action and asks for `sqs:SendMessage`.
+    ///
+    /// And it keeps a table's deletion protection as the parameter's text, with which the SDK cannot read its description.
     async fn suit_this_cloud(&self) {
+        for table in ["submissions", "conversations"] {
+            let table = format!("{STACK}-{table}");
+            let protect =
+                ["dynamodb", "update-table", "--deletion-protection-enabled", "--table-name", &table];
+            self.cloud.aws(&protect).await;
+        }
         let queues = [("Writer", vec!["acknowledge"]), ("Sweeper", vec!["write.fifo", "acknowledge"])];
         for function in ["Webhook", "Writer", "Acknowledger", "Sweeper"] {
             let arn = |name: &&str| format!("arn:aws:sqs:{REGION}:000000000000:{STACK}-{name}");

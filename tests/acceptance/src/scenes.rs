@@ -13,7 +13,7 @@ use docket_world::workers::WEBHOOK_SECRET;
 use futures::{StreamExt as _, stream};
 use serde_json::json;
 
-use crate::deployment::{Deployment, STACK};
+use crate::deployment::{Deployment, STACK, VISIBILITY_SECONDS};
 
 const ANN: i64 = 7_100_000_001;
 const BURST: usize = 500;
@@ -356,6 +356,20 @@ async fn doctor(deployment: &Deployment) {
             .collect::<Vec<String>>()
     };
     let name = format!("{STACK}-sweeper");
+    // This deployment is a rehearsal, whose queues hide a message for as long as its own time-outs need.
+    let rehearsal = ["write.fifo", "acknowledge"].map(|queue| {
+        format!(
+            "queue {STACK}-{queue}: it hides a message for {VISIBILITY_SECONDS} s; a function may take so long that 540 s are \
+             needed"
+        )
+    });
+    let complaints = async || {
+        let mut found = complaints().await;
+        let before = found.len();
+        found.retain(|line| !rehearsal.contains(line));
+        assert_eq!(before - found.len(), rehearsal.len(), "{found:?}");
+        found
+    };
     assert_eq!(complaints().await, [format!("heartbeat of {name}: no sweep in the last 10 minutes")]);
     shown(
         "docket doctor finds everything as it must be, and misses the heartbeat that nobody has passed on yet",

@@ -15,6 +15,7 @@ pub mod workers;
 pub mod world;
 pub mod rules;
 pub mod by_hand;
+pub mod door;
 pub mod runtime_api;
 pub mod executable;
 pub mod parameters;

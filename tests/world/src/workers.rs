@@ -196,7 +196,7 @@ impl Workshop {
             let worker = match side {
                 Side::Sheets | Side::Token => "writer",
                 Side::Telegram => "acknowledger",
-                Side::DynamoDb | Side::Sqs | Side::Parameters => continue,
+                Side::DynamoDb | Side::Sqs | Side::Parameters | Side::Webhook => continue,
             };
             gates.push((worker.to_owned(), side, wire.gate(worker, side, Backend::Fake(fake)).await));
         }

@@ -443,6 +443,12 @@ impl World {
         invoke(&self.wire, "writer", &writer, event, self.deadline()).await
     }
 
+    /// A new webhook process, beside the one that is there.
+    #[must_use]
+    pub fn another_webhook(&self) -> WebhookFunction {
+        self.workshop.webhook()
+    }
+
     /// Hands an event to a new acknowledger process, beside the one that is there.
     pub async fn invoke_another_acknowledger(&self, event: Value) -> Option<Value> {
         let acknowledger = self.workshop.acknowledger();

@@ -69,6 +69,26 @@ impl Condition {
         })
     }
 
+    /// The record is still `seen`, and nothing about it is open: neither for a machine nor for a person.
+    pub(super) fn removable(seen: &Record) -> Self {
+        Self::new(|with| {
+            let mut equal = |attribute: &str, value| {
+                format!("{} = {}", with.name(attribute), with.value(attribute, value))
+            };
+            let all = [
+                equal("fingerprint", text(seen.submission.fingerprint.as_str())),
+                equal("version", number(seen.version)),
+                equal("write_state", text("confirmed")),
+                equal("ack_state", text("confirmed")),
+            ];
+            let (review, due) = (with.name("review"), with.name("due_at"));
+            format!(
+                "{} AND attribute_not_exists({review}) AND attribute_not_exists({due})",
+                all.join(" AND ")
+            )
+        })
+    }
+
     /// The part of the index `due` that holds what is due for `step` by `now`.
     pub(super) fn due(step: DueStep, now: Moment) -> Self {
         Self::new(|with| {

@@ -6,11 +6,12 @@
 use std::collections::HashMap;
 
 use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::operation::delete_item::DeleteItemError;
 use aws_sdk_dynamodb::operation::update_item::{UpdateItemError, UpdateItemOutput};
 use aws_sdk_dynamodb::types::{AttributeValue, ReturnValuesOnConditionCheckFailure};
 use docket_domain::limits::ITEM_BYTES_MAX;
 use docket_domain::moment::Moment;
-use docket_domain::ports::{Applied, StoreError, Submissions};
+use docket_domain::ports::{Applied, Removed, StoreError, Submissions};
 use docket_domain::reference::Reference;
 use docket_domain::status::{DueStep, OpenReview, Record, ReviewReason};
 
@@ -90,6 +91,12 @@ impl DynamoSubmissions {
         }
     }
 
+    /// A removal was refused by its condition, or nobody heard of it. What stands there tells.
+    async fn look_after_removal(&self, seen: &Record) -> Result<Removed, StoreError> {
+        let stored = self.get(&seen.submission.reference).await.map_err(unknown)?;
+        Ok(stored.map_or(Removed::Gone, |record| Removed::Kept(Box::new(record))))
+    }
+
     /// Reads an index in its order, page by page, until `limit` entries were found.
     ///
     /// The index may hold keys only. An entry that cannot be read is left out: it must not hide those behind it.
@@ -158,6 +165,46 @@ impl Submissions for DynamoSubmissions {
                 return self.answer_lost(seen, next, error).await;
             }
             // A customer's second Confirm touches the record in a transaction; it is over in a moment.
+            if !busy || !may_try_again(tries).await {
+                return Err(error);
+            }
+            tries += 1;
+        }
+    }
+
+    async fn remove(&self, seen: &Record) -> Result<Removed, StoreError> {
+        let condition = Condition::removable(seen);
+        let mut tries = 1;
+        loop {
+            let unanswered = Unanswered::default();
+            let deletion = self
+                .client
+                .delete_item()
+                .table_name(&self.table)
+                .key("reference", text(seen.submission.reference.as_str()))
+                .condition_expression(&condition.expression)
+                .set_expression_attribute_names(Some(condition.with.names.clone()))
+                .set_expression_attribute_values(condition.with.values_if_any())
+                .customize()
+                .interceptor(unanswered.clone())
+                .send()
+                .await;
+            let Err(error) = deletion else { return Ok(Removed::Gone) };
+            let failed = error.as_service_error();
+            if failed.is_some_and(DeleteItemError::is_conditional_check_failed_exception) {
+                // Also when the SDK sent it twice and met its own success: then nothing stands there.
+                return self.look_after_removal(seen).await;
+            }
+            let busy = failed.is_some_and(DeleteItemError::is_transaction_conflict_exception);
+            let error = unanswered.error(cause(&error));
+            if unanswered.any() {
+                return match self.look_after_removal(seen).await {
+                    // It has not arrived, but it still may: nothing is proved.
+                    Ok(Removed::Kept(stored)) if stored.version == seen.version => Err(error),
+                    Err(StoreError::NotApplied(_) | StoreError::OutcomeUnknown(_)) => Err(error),
+                    known => known,
+                };
+            }
             if !busy || !may_try_again(tries).await {
                 return Err(error);
             }

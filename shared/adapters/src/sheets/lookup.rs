@@ -45,7 +45,7 @@ impl<C: Clock> GoogleSheet<C> {
     }
 
     /// Column A from its first cell to its last filled one.
-    async fn read_reference_column(&self, deadline: Deadline) -> Result<Vec<Value>, NotApplied> {
+    pub(super) async fn read_reference_column(&self, deadline: Deadline) -> Result<Vec<Value>, NotApplied> {
         let cells = [HEADER_CELLS.to_owned(), "A:A".to_owned()];
         // By columns: of a long sheet the answer is half as large as by rows.
         let blocks = self.read(&cells, Major::Columns, deadline).await?;
@@ -73,7 +73,7 @@ impl<C: Clock> GoogleSheet<C> {
 
     /// The cells of each row, A to F. The header comes along: a column moved since the first read would make every row
     /// look different.
-    async fn read_runs(
+    pub(super) async fn read_runs(
         &self,
         runs: &[RangeInclusive<u32>],
         deadline: Deadline,

@@ -12,6 +12,7 @@ mod layout;
 mod lookup;
 mod read;
 mod setup;
+mod remove;
 mod token;
 mod url;
 
@@ -27,6 +28,7 @@ use docket_domain::status::{Cause, Finding};
 pub use self::credentials::{Credentials, CredentialsError, ServiceAccount};
 pub use self::external_account::ExternalAccount;
 use self::layout::Layout;
+pub use self::remove::{After, Deletion, Place};
 pub use self::setup::{HeaderRow, OurTab, Survey};
 use self::token::Tokens;
 use self::url::Address;

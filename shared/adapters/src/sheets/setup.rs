@@ -61,7 +61,11 @@ struct Sheet {
 }
 
 #[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct Properties {
+    /// The first tab's is 0.
+    #[serde(default)]
+    sheet_id: u64,
     #[serde(default)]
     title: String,
 }
@@ -83,11 +87,7 @@ impl<C: Clock> GoogleSheet<C> {
     /// Why nothing could be learned; a `Halt` names what somebody has to mend.
     pub async fn survey(&self) -> Result<Survey, NotApplied> {
         let deadline = Deadline::in_ms(self.read_timeout_ms);
-        let url = self.address.properties();
-        let exchange = self.authorized(|| Call::get(url.clone()), Duration::ZERO, deadline).await?;
-        let body = successful(&exchange)?;
-        let spreadsheet: Spreadsheet = serde_json::from_slice(body)
-            .map_err(|_| NotApplied::TryAgain(Cause::new("unreadable_answer")))?;
+        let spreadsheet = self.spreadsheet(deadline).await?;
         let tab = self.address.tab();
         let ours = match spreadsheet.sheets.iter().find(|sheet| sheet.properties.title == tab) {
             None => None,
@@ -101,6 +101,21 @@ impl<C: Clock> GoogleSheet<C> {
         };
         let tabs = spreadsheet.sheets.into_iter().map(|sheet| sheet.properties.title).collect();
         Ok(Survey { tabs, ours })
+    }
+
+    async fn spreadsheet(&self, deadline: Deadline) -> Result<Spreadsheet, NotApplied> {
+        let url = self.address.properties();
+        let exchange = self.authorized(|| Call::get(url.clone()), Duration::ZERO, deadline).await?;
+        serde_json::from_slice(successful(&exchange)?)
+            .map_err(|_| NotApplied::TryAgain(Cause::new("unreadable_answer")))
+    }
+
+    /// The number by which Google calls our tab.
+    pub(super) async fn sheet_id(&self, deadline: Deadline) -> Result<u64, NotApplied> {
+        let tab = self.address.tab();
+        let sheets = self.spreadsheet(deadline).await?.sheets;
+        let ours = sheets.into_iter().find(|sheet| sheet.properties.title == tab);
+        ours.map(|sheet| sheet.properties.sheet_id).ok_or_else(|| NotApplied::Halt(Cause::new("no_such_tab")))
     }
 
     async fn header_row(&self, deadline: Deadline) -> Result<HeaderRow, NotApplied> {

@@ -5,8 +5,10 @@ mod bot;
 mod messenger;
 mod method;
 mod update;
+mod caller;
 
 pub use self::bot::{ALLOWED_UPDATES, BotApi, BotError, Me, Webhook, WebhookInfo};
+pub use self::caller::{SECRET_HEADER, WebhookCaller};
 pub use self::messenger::TelegramMessenger;
 pub use self::method::method;
 pub use self::update::{Incoming, NotAnUpdate, parse};

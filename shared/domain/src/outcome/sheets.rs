@@ -114,6 +114,7 @@ fn refusal(status: u16, body: &[u8]) -> Option<NotApplied> {
         400 if error.says("protected") => halt("protected_range"),
         400 if error.says("limit of 10000000 cells") => halt("workbook_full"),
         400 if error.says("not supported for this document") => halt("not_a_google_sheet"),
+        400 if error.says("delete all non-frozen rows") => halt("only_row_left"),
         400 => halt("http_400"),
         401 => halt("unauthenticated"),
         403 if error.is_rate_limit() => Some(NotApplied::Busy(Cause::new("rate_limit_403"))),

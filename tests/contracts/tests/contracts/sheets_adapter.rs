@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use docket_adapters::sheets::{Credentials, GoogleSheet, SheetSettings};
+use docket_adapters::sheets::{After, Credentials, Deletion, GoogleSheet, SheetSettings};
 use docket_domain::moment::Moment;
 use docket_domain::outcome::{AppendOutcome, NotApplied};
 use docket_domain::ports::Sheet as _;
@@ -269,4 +269,89 @@ async fn what_people_did_to_the_rows_is_told_apart() {
     assert_eq!(found[2], Finding::Several { rows: 2 });
     assert_eq!(found[3], Finding::None);
     assert!(matches!(&found[4], Finding::OneEqual { .. }), "{found:?}");
+}
+
+#[tokio::test]
+async fn exactly_the_row_that_was_found_is_deleted_wherever_it_stands() {
+    for (tab, ours) in [("Intake", 1), ("Jon's 50% #1", 2), ("CRM26", 3)] {
+        let google = google(tab).await;
+        let rows: Vec<Row> = (1..=3).map(|number| row(number, &format!("words {number}"))).collect();
+        google.appended(&rows).await;
+        let before = google.rows();
+        let place = google.adapter.place(&rows[ours - 1]).await.unwrap();
+        let quoted = tab.replace('\'', "''");
+        assert_eq!(place.range(), format!("'{quoted}'!A{0}:F{0}", ours + 1));
+        let untouched = After { gone: false, others_are_there: true };
+        assert_eq!(google.adapter.look_after(&place).await, Ok(untouched));
+        assert_eq!(google.adapter.delete(&place).await, Deletion::Answered);
+        let all_well = After { gone: true, others_are_there: true };
+        assert_eq!(google.adapter.look_after(&place).await, Ok(all_well));
+        let mut expected = before;
+        expected.remove(ours);
+        assert_eq!((google.rows(), google.sheets.rows("First").len()), (expected, 1));
+        // The next enquiry in its place is nobody's loss.
+        google.appended(&[row(4, "words 4")]).await;
+        assert_eq!(google.adapter.look_after(&place).await, Ok(all_well));
+        // Another row that goes is.
+        google.sheets.delete_row(tab, 2);
+        assert_eq!(google.adapter.look_after(&place).await.map(|after| after.others_are_there), Ok(false));
+    }
+}
+
+#[tokio::test]
+async fn a_row_that_is_not_exactly_one_and_equal_has_no_place() {
+    let google = google("Intake").await;
+    let ours = row(1, "words");
+    assert_eq!(google.adapter.place(&ours).await, Err(Finding::None));
+    google.appended(&[ours.clone(), row(2, "words")]).await;
+    let equal = google.rows()[1].clone();
+    let mut changed = equal.clone();
+    changed[4] = json!("Ann");
+    google.sheets.put_row("Intake", 2, &changed);
+    assert_eq!(
+        google.adapter.place(&ours).await,
+        Err(Finding::OneDiffers { range: "'Intake'!A2:F2".into() })
+    );
+    google.sheets.put_row("Intake", 2, &equal);
+    google.sheets.put_row("Intake", 4, &equal);
+    assert_eq!(google.adapter.place(&ours).await, Err(Finding::Several { rows: 2 }));
+    google.sheets.delete_row("Intake", 4);
+    assert!(google.adapter.place(&ours).await.is_ok());
+    google.sheets.next(On::Reads, Behaviour::fails(500, FailureBody::Json));
+    assert!(matches!(google.adapter.place(&ours).await, Err(Finding::Unreadable(_))));
+    google.sheets.insert_column("Intake", "A");
+    assert!(matches!(google.adapter.place(&ours).await, Err(Finding::Unreadable(_))));
+}
+
+#[tokio::test]
+async fn a_deletion_is_sent_once_and_its_answer_is_not_believed() {
+    let google = google("Intake").await;
+    let ours = row(1, "words");
+    let only_row_left = Behaviour::answers(
+        400,
+        vec![("content-type".into(), "application/json; charset=UTF-8".into())],
+        r#"{"error":{"code":400,"status":"INVALID_ARGUMENT","message":"Invalid requests[0].deleteDimension: Sorry, it is not possible to delete all non-frozen rows."}}"#,
+    );
+    let unknown = |cause: &str| Deletion::Unknown(Cause::new(cause));
+    for (behaviour, expected, gone) in [
+        (Behaviour::writes_then_hangs_up(), unknown("cut"), true),
+        (Behaviour::writes_then_fails(503, FailureBody::Html), unknown("http_503"), true),
+        (Behaviour::writes_then_answers_empty(), Deletion::Answered, true),
+        (Behaviour::hangs_up(), unknown("cut"), false),
+        (Behaviour::fails(408, FailureBody::Html), unknown("http_408"), false),
+        (Behaviour::permission_denied(), Deletion::NotApplied(halt("permission_denied")), false),
+        (only_row_left, Deletion::NotApplied(halt("only_row_left")), false),
+    ] {
+        if google.rows().len() == 1 {
+            google.appended(std::slice::from_ref(&ours)).await;
+        }
+        let place = google.adapter.place(&ours).await.unwrap();
+        let sent = || google.sheets.requests().iter().filter(|seen| seen.kind == Kind::BatchUpdate).count();
+        let before = sent();
+        google.sheets.next(On::Changes, behaviour);
+        assert_eq!(google.adapter.delete(&place).await, expected);
+        assert_eq!(sent() - before, 1);
+        let after = After { gone, others_are_there: true };
+        assert_eq!(google.adapter.look_after(&place).await, Ok(after), "{expected:?}");
+    }
 }

@@ -7,6 +7,7 @@ mod doorbells;
 mod indexes;
 mod lost_answers;
 mod races;
+mod removal;
 mod unreadable;
 
 use aws_sdk_dynamodb::types::AttributeValue;

@@ -15,6 +15,7 @@ mod operator;
 mod setup_webhook;
 mod setup_sheet;
 mod doctor;
+mod canary;
 mod intake;
 mod old_cards;
 mod store_item;

@@ -73,7 +73,14 @@ fn delete_rows(workbook: &mut Workbook, range: &Value) -> Result<(), String> {
         return Err("deleteDimension: this fake deletes rows with a start and an end".into());
     };
     if end > tab.row_count || start >= end {
-        return Err("deleteDimension: Cannot delete a row that doesn't exist.".into());
+        return Err(format!(
+            "deleteDimension: Cannot delete a row that doesn't exist. Tried to delete row index {start} but there are only {} \
+             rows.",
+            tab.row_count
+        ));
+    }
+    if tab.frozen_rows > 0 && end - start >= tab.row_count - tab.frozen_rows && start >= tab.frozen_rows {
+        return Err("deleteDimension: Sorry, it is not possible to delete all non-frozen rows.".into());
     }
     if tab.protected {
         return Err("deleteDimension: You are trying to edit a protected cell or object.".into());

@@ -22,6 +22,8 @@ pub enum Side {
     Telegram,
     /// SSM's Parameter Store.
     Parameters,
+    /// The webhook, for whoever calls it as Telegram does.
+    Webhook,
 }
 
 impl Side {
@@ -32,6 +34,7 @@ impl Side {
                 let operation = target.and_then(|(_, value)| value.rsplit('.').next());
                 operation.unwrap_or("other").to_owned()
             }
+            Self::Webhook => "update".to_owned(),
             Self::Sheets => sheets_operation(request).to_owned(),
             Self::Token => token_operation(request).to_owned(),
             Self::Telegram => match request.path.trim_start_matches('/').split_once('/') {
@@ -47,6 +50,7 @@ fn sheets_operation(request: &Request) -> &'static str {
         "POST" if request.path.ends_with(":append") => "append",
         "GET" if request.path.ends_with("/values:batchGet") => "batch_read",
         "GET" if request.path.contains("/values/") => "read",
+        "POST" if request.path.ends_with(":batchUpdate") => "batch_update",
         _ => "other",
     }
 }
@@ -68,7 +72,7 @@ pub struct Call {
     pub worker: String,
     /// Whom it was for.
     pub side: Side,
-    /// `UpdateItem`, `SendMessage`, `append`, `read`, `batch_read`, `token`, `federate`, `sendMessage` …; `other` when unknown.
+    /// `UpdateItem`, `SendMessage`, `append`, `read`, `batch_read`, `batch_update`, `token`, `federate`, `sendMessage` …; `other` when unknown.
     pub operation: String,
     /// The turned clock at arrival.
     pub at_ms: i64,

@@ -182,7 +182,7 @@ impl Wire {
     fn goes_out(&self, call: &Call) -> Option<usize> {
         match call.side {
             Side::Sheets | Side::Telegram => {}
-            Side::DynamoDb | Side::Sqs | Side::Token | Side::Parameters => return None,
+            Side::DynamoDb | Side::Sqs | Side::Token | Side::Parameters | Side::Webhook => return None,
         }
         let outward = &mut self.state().outward;
         outward.push(Exchanged { call: call.clone(), answer: None });

@@ -18,6 +18,8 @@ pub(super) fn internal_error(side: Side) -> Answer {
             aws(500, &format!("{SQS}#InternalError"), "We encountered an internal error. Please try again.")
         }
         Side::Parameters => aws(500, "InternalServerError", "An internal error occurred."),
+        // API Gateway's own, when the function gave no answer.
+        Side::Webhook => plain(500, Vec::new(), &json!({ "message": "Internal Server Error" })),
         Side::Sheets => google(500, "INTERNAL", "Internal error encountered.", None),
         Side::Token => plain(500, Vec::new(), &json!({ "error": "internal_failure" })),
         Side::Telegram => plain(
@@ -42,6 +44,7 @@ pub(super) fn throttled(side: Side, number: usize) -> Answer {
             aws(400, &format!("{SQS}#RequestThrottled"), "The request was denied due to request throttling.")
         }
         Side::Parameters => aws(400, "ThrottlingException", "Rate exceeded"),
+        Side::Webhook => plain(429, Vec::new(), &json!({ "message": "Too Many Requests" })),
         // Without `Retry-After`: Google sends none.
         Side::Sheets => google(
             429,

@@ -68,6 +68,54 @@ fn rows_are_deleted_by_their_places() {
 }
 
 #[test]
+fn a_row_that_cannot_be_deleted_is_refused_and_the_whole_batch_with_it() {
+    let sheet = sheet();
+    sheet.append_row();
+    let delete = |start: u64, end: u64| {
+        let range = json!({"sheetId": 0, "dimension": "ROWS", "startIndex": start, "endIndex": end});
+        json!({"deleteDimension": {"range": range}})
+    };
+    let rows = sheet.rows();
+    sheet.sheets.set_grid("Intake", 2, 6);
+    for beyond in [delete(2, 3), delete(1, 3), delete(1, 1)] {
+        let both = json!([{"addSheet": {"properties": {"title": "New"}}}, beyond]);
+        assert_refused(
+            batch(&sheet, &both),
+            400,
+            "INVALID_ARGUMENT",
+            "Cannot delete a row that doesn't exist",
+        );
+    }
+    let elsewhere = json!({"sheetId": 7, "dimension": "ROWS", "startIndex": 1, "endIndex": 2});
+    let elsewhere = json!([{"deleteDimension": {"range": elsewhere}}]);
+    assert_refused(batch(&sheet, &elsewhere), 400, "INVALID_ARGUMENT", "No grid with that id");
+    sheet.sheets.protect("Intake", true);
+    assert_refused(batch(&sheet, &json!([delete(1, 2)])), 400, "INVALID_ARGUMENT", "protected cell");
+    sheet.sheets.protect("Intake", false);
+    sheet.sheets.share_for_viewing_only(true);
+    assert_refused(batch(&sheet, &json!([delete(1, 2)])), 403, "PERMISSION_DENIED", "permission");
+    sheet.sheets.share_for_viewing_only(false);
+    assert_eq!((sheet.rows(), tabs(&sheet).as_array().unwrap().len()), (rows, 1));
+    assert_eq!(batch(&sheet, &json!([delete(1, 2)])).0, 200);
+    assert_eq!(sheet.rows().len(), 1);
+}
+
+#[test]
+fn the_only_row_below_a_frozen_header_is_not_deleted() {
+    let sheet = sheet();
+    let add =
+        json!([{"addSheet": {"properties": {"title": "New", "gridProperties": {"frozenRowCount": 1}}}}]);
+    let sheet_id = batch(&sheet, &add).1["replies"][0]["addSheet"]["properties"]["sheetId"].clone();
+    sheet.sheets.put_row("New", 2, &[json!("the one")]);
+    sheet.sheets.set_grid("New", 2, 6);
+    let range = json!({"sheetId": sheet_id, "dimension": "ROWS", "startIndex": 1, "endIndex": 2});
+    let delete = json!([{"deleteDimension": {"range": range}}]);
+    assert_refused(batch(&sheet, &delete), 400, "INVALID_ARGUMENT", "delete all non-frozen rows");
+    sheet.sheets.set_grid("New", 3, 6);
+    assert_eq!(batch(&sheet, &delete).0, 200);
+}
+
+#[test]
 fn who_may_only_look_is_refused_every_change_and_may_read() {
     let sheet = sheet();
     sheet.sheets.share_for_viewing_only(true);
