@@ -231,21 +231,24 @@ async fn a_second_effect_of_one_claim_breaks_rule_9() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_request_without_a_claim_breaks_rule_9_even_when_nothing_came_of_it() {
-    for side in [Side::Sheets, Side::Telegram] {
+    for of_the_writer in [true, false] {
         let (world, reference) = told().await;
-        let (worker, operation, path, body) = match side {
-            Side::Sheets => (
+        let (worker, side, operation, path, body) = if of_the_writer {
+            (
                 "writer",
+                Side::Sheets,
                 "append",
                 "/v4/spreadsheets/S/values/A1:append".to_owned(),
                 json!({"values": [[reference]]}),
-            ),
-            _ => (
+            )
+        } else {
+            (
                 "acknowledger",
+                Side::Telegram,
                 "sendMessage",
                 format!("/bot{BOT_TOKEN}/sendMessage"),
                 json!({"chat_id": CHAT, "text": format!("Your enquiry {reference} is recorded.")}),
-            ),
+            )
         };
         world.wire.set_plan(Plan::at_operation(worker, side, operation, 1, Fault::Answer500Before));
         let url = format!("{}{path}", world.url(worker, side));
@@ -258,7 +261,7 @@ async fn a_request_without_a_claim_breaks_rule_9_even_when_nothing_came_of_it() 
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_history_that_does_not_tell_what_the_states_say_breaks_rule_12() {
-    let cuts: [(&str, fn(&mut Vec<AttributeValue>)); 5] = [
+    let cuts: [(&str, Cut); 5] = [
         ("its beginning is gone", |entries| drop(entries.remove(0))),
         ("a step in the middle is gone", |entries| drop(entries.remove(1))),
         ("the message is gone", |entries| entries.truncate(entries.len() - 1)),
@@ -306,6 +309,9 @@ async fn a_review_of_which_nobody_says_why_breaks_rule_12() {
     change_history(&world, without_reasons).await;
     assert_eq!(broken(&world).await, ["rule 12"]);
 }
+
+/// What somebody does to the entries of a history.
+type Cut = fn(&mut Vec<AttributeValue>);
 
 /// The cells of the record's row.
 fn row(record: &Record) -> Vec<Value> {

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use docket_domain::limits::VISIBILITY_SECONDS;
 use docket_domain::reference::Reference;
 use docket_domain::status::{AckState, Record, WriteState};
 use docket_world::engines::Engines;
@@ -33,20 +34,46 @@ async fn one_fault_anywhere_while_a_lost_append_answer_is_settled_breaks_no_rule
     enumerate(1, Base::AppendAnswerLost).await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn one_fault_anywhere_while_a_dead_writer_is_followed_up_breaks_no_rule_and_loses_nothing() {
+    enumerate(1, Base::WriterDead).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_fault_anywhere_while_an_absent_row_is_looked_for_breaks_no_rule_and_loses_nothing() {
+    enumerate(1, Base::RowAbsent).await;
+}
+
 /// What goes wrong in every run already; the one fault comes on top.
 #[derive(Debug, Clone, Copy)]
 enum Base {
     Undisturbed,
+    /// Written, and the writer never hears of it.
     AppendAnswerLost,
+    /// Written, and the writer dies over it.
+    WriterDead,
+    /// The append never arrives, and the writer cannot know it.
+    RowAbsent,
 }
 
 impl Base {
     fn plan(self) -> Plan {
+        let at_the_append = |fault| Plan::at_operation("writer", Side::Sheets, "append", 1, fault);
         match self {
             Self::Undisturbed => Plan::none(),
-            Self::AppendAnswerLost => {
-                Plan::at_operation("writer", Side::Sheets, "append", 1, Fault::LoseAnswer)
-            }
+            Self::AppendAnswerLost => at_the_append(Fault::LoseAnswer),
+            Self::WriterDead => at_the_append(Fault::CrashAfter),
+            Self::RowAbsent => at_the_append(Fault::FailBefore),
+        }
+    }
+
+    /// The long stories are made of reads, nearly all of them. Nobody can tell whether a read was carried out, so there only
+    /// one of each such pair of faults is placed at them.
+    fn tells_carried_out(self, call: &Call) -> bool {
+        let read = matches!(call.operation.as_str(), "GetItem" | "Query" | "batch_read" | "token");
+        match self {
+            Self::Undisturbed | Self::AppendAnswerLost => true,
+            Self::WriterDead | Self::RowAbsent => !read,
         }
     }
 
@@ -59,11 +86,14 @@ impl Base {
 async fn enumerate(submissions: usize, base: Base) {
     let engines = Arc::new(Engines::start().await);
     let calls = calls_of_the_story(&engines, submissions, base).await;
-    let at_calls =
-        calls.iter().filter(|call| !base.is_at(call)).flat_map(placements_at).map(Placement::AtCall);
+    let at_calls = calls
+        .iter()
+        .filter(|call| !base.is_at(call))
+        .flat_map(|call| placements_at(call, base))
+        .map(Placement::AtCall);
     let of_messages = match base {
         Base::Undisturbed => placements_of_messages(submissions),
-        Base::AppendAnswerLost => Vec::new(),
+        Base::AppendAnswerLost | Base::WriterDead | Base::RowAbsent => Vec::new(),
     };
     let placements = at_calls.chain(of_messages);
     let ended: Vec<(Placement, Ending)> = futures::stream::iter(placements)
@@ -97,7 +127,8 @@ async fn enumerate(submissions: usize, base: Base) {
     assert_eq!(hit, ended.len(), "a placement that hits nothing tests nothing");
     let interesting: &[&str] = match base {
         Base::Undisturbed => &["read_back", "append_answer", "no_matching_row", "ack_uncertain"],
-        Base::AppendAnswerLost => &["read_back", "ack_uncertain"],
+        Base::AppendAnswerLost | Base::WriterDead => &["read_back", "ack_uncertain"],
+        Base::RowAbsent => &["no_matching_row"],
     };
     for wanted in interesting {
         assert!(endings.keys().any(|words| words.contains(wanted)), "no placement ended in {wanted}");
@@ -195,12 +226,13 @@ struct AtCall {
     times: usize,
 }
 
-fn placements_at(call: &Call) -> Vec<AtCall> {
+fn placements_at(call: &Call, base: Base) -> Vec<AtCall> {
     let waits = |fault: Fault| matches!(fault, Fault::Hang | Fault::ApplyThenHang);
     let outward = matches!(call.side, Side::Sheets | Side::Token | Side::Telegram);
     Fault::ALL
         .into_iter()
         .filter(|fault| fault.can_hit(call.side))
+        .filter(|fault| !fault.applies() || base.tells_carried_out(call))
         // A call that hangs costs real time; towards AWS it ends as a broken connection does.
         .filter(|fault| outward || !waits(*fault))
         .flat_map(|fault| {
@@ -223,15 +255,15 @@ struct Ending {
 }
 
 async fn calls_of_the_story(engines: &Arc<Engines>, submissions: usize, base: Base) -> Vec<Call> {
-    let mut world = World::with(Arc::clone(engines), settings()).await;
+    let mut world = World::with(Arc::clone(engines), settings(None)).await;
     world.wire.set_plan(base.plan());
-    tell(&mut world, submissions, None).await;
+    tell(&mut world, submissions, None, base).await;
     world.check_rules().await;
     world.wire.calls()
 }
 
 async fn run(engines: Arc<Engines>, placement: Placement, submissions: usize, base: Base) -> Ending {
-    let mut world = World::with(engines, settings()).await;
+    let mut world = World::with(engines, settings(Some(&placement))).await;
     match &placement {
         Placement::AtCall(at) => {
             world.wire.set_plan(base.plan().and(Plan::at(at.number, at.fault).times(at.times)))
@@ -252,7 +284,7 @@ async fn run(engines: Arc<Engines>, placement: Placement, submissions: usize, ba
         | Placement::TwoWorkers { .. }
         | Placement::RungAgain { .. } => {}
     }
-    let happened = tell(&mut world, submissions, Some(&placement)).await;
+    let happened = tell(&mut world, submissions, Some(&placement), base).await;
     let hit = match &placement {
         // The base's own fault counts for nothing.
         Placement::AtCall(at) => {
@@ -291,7 +323,7 @@ const UPDATES_A_SUBMISSION: usize = 4;
 
 /// The conversation as a customer has it: a lost prompt costs a tap, so each step is repeated until it took effect.
 /// Whether a placement of messages came about.
-async fn tell(world: &mut World, submissions: usize, placement: Option<&Placement>) -> bool {
+async fn tell(world: &mut World, submissions: usize, placement: Option<&Placement>, base: Base) -> bool {
     let ann = world.customer(CHAT, "Ann");
     let mut happened = false;
     let mut once_more = None;
@@ -340,6 +372,12 @@ async fn tell(world: &mut World, submissions: usize, placement: Option<&Placemen
             happened = world_holds(world, QueueOf::Acknowledgements, 2).await;
         }
         _ => {}
+    }
+    if let Base::WriterDead = base {
+        world.work().await;
+        // Its message is hidden, and nothing of its group passes it: until then each minute's sweep rings in vain, and
+        // a fault at each of those calls would only tell the same again, a hundred times over.
+        world.turn_seconds(i64::try_from(VISIBILITY_SECONDS).expect("a few minutes") + 1);
     }
     world.settle().await;
     if let Some(update) = once_more {
@@ -396,10 +434,18 @@ async fn two_acknowledgers(world: &mut World) -> bool {
     true
 }
 
-fn settings() -> Settings {
+/// Where an answer never comes its client gives up soon. Everywhere else nobody gives up because the machine is busy: a
+/// request that is given up although it is served is another story.
+fn settings(placement: Option<&Placement>) -> Settings {
+    let waits = match placement {
+        Some(Placement::AtCall(at)) => matches!(at.fault, Fault::Hang | Fault::ApplyThenHang),
+        Some(Placement::AppliedLate { answered, .. }) => matches!(answered, Lost::Never),
+        Some(_) | None => false,
+    };
     let mut settings = Settings::default();
-    settings.timing.append_timeout_ms = 400;
-    settings.timing.send_timeout_ms = 400;
+    let timeout_ms = if waits { 1_000 } else { 15_000 };
+    settings.timing.append_timeout_ms = timeout_ms;
+    settings.timing.send_timeout_ms = timeout_ms;
     settings
 }
 

@@ -9,8 +9,10 @@ use docket_domain::status::{Record, ReviewReason, WriteState};
 pub(super) fn unanswered(record: &Record) -> Vec<String> {
     let name = record.submission.reference.as_str();
     let entries = record.history.entries();
-    let of = |wanted: Of| entries.iter().filter(|entry| Of::of(entry) == wanted).collect::<Vec<&Entry>>();
-    let (write, ack) = (of(Of::Write), of(Of::Acknowledgement));
+    let of = |wanted: Subject| {
+        entries.iter().filter(|entry| Subject::of(entry) == wanted).collect::<Vec<&Entry>>()
+    };
+    let (write, ack) = (of(Subject::Write), of(Subject::Acknowledgement));
     let mut broken = Vec::new();
     let mut object = |what: &str| broken.push(format!("rule 12: of {name} {what}"));
 
@@ -59,13 +61,13 @@ pub(super) fn unanswered(record: &Record) -> Vec<String> {
 
 /// What a step is about.
 #[derive(PartialEq, Eq)]
-enum Of {
+enum Subject {
     Write,
     Acknowledgement,
     Conflict,
 }
 
-impl Of {
+impl Subject {
     fn of(entry: &Entry) -> Self {
         match entry.step.as_str() {
             "conflict_arrived" | "kept_first" => Self::Conflict,
