@@ -95,7 +95,10 @@ impl<C: Clock> GoogleSheet<C> {
                 reference,
                 neighbours: [above, below],
             }),
-            other => Err(other),
+            other @ (Finding::OneDiffers { .. }
+            | Finding::Several { .. }
+            | Finding::None
+            | Finding::Unreadable(_)) => Err(other),
         }
     }
 
