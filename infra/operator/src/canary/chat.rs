@@ -171,7 +171,7 @@ impl<S: Submissions, V: Conversations, G: Clock, C: Clock> Canary<S, V, G, C> {
             match self.conversations.save(self.chat, &stored, &next, self.clock.now()).await {
                 Ok(Saved::Ours) => break,
                 // Looked at again: an update was faster, or nobody knows.
-                Ok(Saved::Lost) | Err(StoreError::OutcomeUnknown(_)) => continue,
+                Ok(Saved::Lost) | Err(StoreError::OutcomeUnknown(_)) => {}
                 Err(error) => return Err(error.into()),
             }
         }
