@@ -7,7 +7,7 @@
 use base64::Engine as _;
 use docket_adapters::config::Secret;
 use docket_adapters::lambda::{Function, InvocationFailed};
-use docket_adapters::telegram::{self, Incoming};
+use docket_adapters::telegram::{self, Incoming, SECRET_HEADER};
 use docket_domain::metric::Metric;
 use docket_domain::moment::Moment;
 use docket_domain::ports::{Clock, Conversations, Doorbell, Meter, Submissions};
@@ -18,8 +18,6 @@ use subtle::ConstantTimeEq;
 
 use crate::step::Webhook;
 
-/// Telegram sends the secret of `setWebhook` in this header (Bot API).
-const SECRET_HEADER: &str = "x-telegram-bot-api-secret-token";
 /// The route.
 const PATH: &str = "/telegram";
 

@@ -6,9 +6,6 @@
 //! 3. One request carries all rows.
 //! 4. What the answer proves is kept for each: a crash before this line is the same as a lost answer.
 
-use std::collections::BTreeSet;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
 use docket_domain::limits::{
     BUSY_JITTER_SECONDS, BYTES_PER_APPEND_MAX, CLAIMING_MS, MARKING_MS, ROWS_PER_APPEND_MAX, UPDATES_AT_ONCE,
 };
@@ -337,28 +334,6 @@ impl<S: Submissions, H: Sheet, D: Doorbell, C: Clock, M: Meter> Writer<S, H, D, 
             .collect()
             .await;
         failed.0.extend(kept.into_iter().filter(|(_, _, failed)| *failed).map(|(reference, _, _)| reference));
-    }
-}
-
-/// What this process itself wrote in another place, until a person has looked at it.
-#[derive(Debug, Default)]
-pub struct Misplaced(Mutex<BTreeSet<Reference>>);
-
-impl Misplaced {
-    fn set(&self) -> MutexGuard<'_, BTreeSet<Reference>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn all(&self) -> Vec<Reference> {
-        self.set().iter().cloned().collect()
-    }
-
-    fn remember(&self, references: impl IntoIterator<Item = Reference>) {
-        self.set().extend(references);
-    }
-
-    fn forget(&self, reference: &Reference) {
-        self.set().remove(reference);
     }
 }
 

@@ -7,6 +7,7 @@ pub mod append;
 pub mod gather;
 pub mod handler;
 pub mod look_up;
+pub mod misplaced;
 pub mod pace;
 
 use docket_domain::limits::Timing;
@@ -24,7 +25,7 @@ pub struct Writer<S, H, D, C, M> {
     pub meter: M,
     pub timing: Timing,
     pub pace: pace::Pace,
-    pub misplaced: append::Misplaced,
+    pub misplaced: misplaced::Misplaced,
 }
 
 /// The references of which our own side failed to learn or to keep something: their rings come back.

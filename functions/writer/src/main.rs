@@ -13,7 +13,7 @@ use docket_adapters::telemetry::EmbeddedMeter;
 use docket_adapters::{aws, lambda};
 use docket_domain::limits::READ_TIMEOUT_MS;
 use writer::Writer;
-use writer::append::Misplaced;
+use writer::misplaced::Misplaced;
 use writer::pace::Pace;
 
 #[tokio::main(flavor = "current_thread")]

@@ -148,15 +148,15 @@ pub async fn run(cli: Cli, environment: &Environment) -> Result<Printed, Stopped
 async fn of_webhook(command: WebhookCommand, environment: &Environment) -> Result<Printed, Stopped> {
     match command {
         WebhookCommand::Set { max_connections, now } => {
-            let changed_at =
-                if now { None } else { reach::changed_at(environment, "WEBHOOK_SECRET").await? };
-            let environment = reach::with_parameters(environment, &["BOT_TOKEN", "WEBHOOK_SECRET"]).await?;
+            let used = ["BOT_TOKEN", "WEBHOOK_SECRET"];
+            let (environment, put_at) =
+                reach::with_dated_parameters(environment, &used, "WEBHOOK_SECRET").await?;
             let secret = environment.webhook_secret().map_err(usage)?;
             let url = environment.webhook_url().map_err(usage)?;
             let wanted = Webhook { url, secret, max_connections };
             let bot = reach::bot(&environment)?;
-            if let Some(changed_at) = changed_at {
-                webhook::is_taken_up(&bot, &wanted.url, changed_at, SystemClock.now()).await?;
+            if let Some(put_at) = put_at.filter(|_| !now) {
+                webhook::is_taken_up(&bot, &wanted.url, put_at, SystemClock.now()).await?;
             }
             webhook::set(&bot, &wanted).await.map(Printed::from)
         }

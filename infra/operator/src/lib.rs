@@ -1,7 +1,7 @@
 //! The operator's command: what is known about an enquiry, what needs a person, and whether a deployment is set up well.
 //!
-//! Of records it only reads, but for those of its own canary. Data goes to standard output, messages to standard error; the exit status says what became of
-//! it: 0 done, 1 refused or not found, 2 usage, 3 the other side could not be reached.
+//! Of records it only reads, but for those of its own canary. Data goes to standard output, messages to standard error; the
+//! exit status says what became of it: 0 done, 1 refused or not found, 2 usage, 3 the other side could not be reached.
 
 pub mod answers;
 pub mod canary;

@@ -5,7 +5,7 @@ use docket_adapters::aws;
 use docket_adapters::clock::SystemClock;
 use docket_adapters::config::{ConfigError, Environment};
 use docket_adapters::dynamodb::{DynamoConversations, DynamoSubmissions};
-use docket_adapters::parameters::{self, Unresolved};
+use docket_adapters::parameters::{self, Found};
 use docket_adapters::sheets::{Credentials, GoogleSheet, SheetSettings};
 use docket_adapters::telegram::{BotApi, WebhookCaller};
 use docket_domain::limits::{APPEND_TIMEOUT_MS, READ_TIMEOUT_MS};
@@ -46,34 +46,36 @@ pub async fn submissions(environment: &Environment) -> Result<DynamoSubmissions,
 /// # Errors
 /// A parameter cannot be read.
 pub async fn with_parameters(environment: &Environment, used: &[&str]) -> Result<Environment, Stopped> {
-    if environment.parameters(used).map_err(usage)?.is_empty() {
-        return Ok(environment.clone());
-    }
-    let sdk = sdk().await.map_err(usage)?;
-    let resolved = parameters::resolve(environment.clone(), used, &aws_sdk_ssm::Client::new(&sdk)).await;
-    resolved.map_err(|unresolved| match unresolved {
-        Unresolved::Wrong(error) => usage(error),
-        Unresolved::NotRead(error) => Stopped::Unreachable(error.to_string()),
-    })
+    let found = in_parameters(environment, used).await?;
+    parameters::fill(environment.clone(), &found).map_err(usage)
 }
 
-/// When the parameter that holds a setting was last put; none when the setting is no parameter's.
+/// As [`with_parameters`], and when the parameter that holds `dated` was last put; none when it is no parameter's.
 ///
 /// # Errors
-/// It cannot be read.
-pub async fn changed_at(environment: &Environment, setting: &str) -> Result<Option<Moment>, Stopped> {
-    let wanted = environment.parameters(&[setting]).map_err(usage)?;
-    let Some((_, name)) = wanted.first() else { return Ok(None) };
+/// A parameter cannot be read.
+pub async fn with_dated_parameters(
+    environment: &Environment,
+    used: &[&str],
+    dated: &str,
+) -> Result<(Environment, Option<Moment>), Stopped> {
+    let found = in_parameters(environment, used).await?;
+    let put_at = found
+        .iter()
+        .find(|found| found.setting == dated)
+        .and_then(|found| found.parameter.as_ref()?.last_modified_date())
+        .map(|at| Moment::from_seconds(at.secs()));
+    Ok((parameters::fill(environment.clone(), &found).map_err(usage)?, put_at))
+}
+
+async fn in_parameters(environment: &Environment, used: &[&str]) -> Result<Vec<Found>, Stopped> {
+    let wanted = environment.parameters(used).map_err(usage)?;
+    if wanted.is_empty() {
+        return Ok(Vec::new());
+    }
     let sdk = sdk().await.map_err(usage)?;
-    let call = aws_sdk_ssm::Client::new(&sdk).get_parameters().names(name);
-    let answer = call.send().await.map_err(|error| {
-        Stopped::Unreachable(format!(
-            "{setting}_PARAMETER could not be read from SSM: {}",
-            aws::cause(&error)
-        ))
-    })?;
-    let put = parameters::called(answer.parameters(), name).and_then(|found| found.last_modified_date());
-    Ok(put.map(|at| Moment::from_seconds(at.secs())))
+    let found = parameters::read(wanted, &aws_sdk_ssm::Client::new(&sdk)).await;
+    found.map_err(|error| Stopped::Unreachable(error.to_string()))
 }
 
 /// The sheet.

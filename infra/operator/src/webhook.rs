@@ -32,16 +32,21 @@ impl From<BotError> for Stopped {
 ///
 /// # Errors
 /// The secret is too new, or Telegram cannot be asked.
-pub async fn is_taken_up(bot: &BotApi, url: &str, changed_at: Moment, now: Moment) -> Result<(), Stopped> {
-    let known_at = changed_at.plus_seconds(PARAMETERS_TRUSTED_SECONDS);
-    if known_at <= now || bot.webhook_info().await?.url != url {
+pub async fn is_taken_up(bot: &BotApi, url: &str, put_at: Moment, now: Moment) -> Result<(), Stopped> {
+    let known_at = put_at.plus_seconds(PARAMETERS_TRUSTED_SECONDS);
+    if known_at <= now || !calls(&bot.webhook_info().await?, url) {
         return Ok(());
     }
     Err(Stopped::Refused(format!(
-        "the secret was put at {changed_at}, and a function may know only the one of before until {known_at}: try again in \
+        "the secret was put at {put_at}, and a function may know only the one of before until {known_at}: try again in \
          {} s (or --now, where the functions were started since)",
         known_at.seconds_since(now)
     )))
+}
+
+/// A slash at the end is no difference: `wanted_url` has none, and Telegram keeps what it was told.
+fn calls(info: &WebhookInfo, wanted_url: &str) -> bool {
+    info.url.trim_end_matches('/') == wanted_url
 }
 
 /// Sets the webhook, and makes sure that it is set.
@@ -109,7 +114,7 @@ pub fn differences(info: &WebhookInfo, wanted_url: &str) -> Vec<String> {
         wrong.push("no webhook is set".to_owned());
         return wrong;
     }
-    if info.url.trim_end_matches('/') != wanted_url {
+    if !calls(info, wanted_url) {
         wrong.push(format!("it calls {}, not {wanted_url}", visible(&info.url)));
     }
     let mut remembered: Vec<&str> = info.allowed_updates.iter().flatten().map(String::as_str).collect();

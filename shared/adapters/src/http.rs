@@ -100,14 +100,7 @@ impl Call {
     /// A read, whose answer may be large.
     #[must_use]
     pub fn get(url: String) -> Self {
-        Self {
-            method: Method::GET,
-            url,
-            bearer: None,
-            secret_header: None,
-            content: None,
-            answer_bytes_max: READ_BYTES_MAX,
-        }
+        Self::of(Method::GET, url, READ_BYTES_MAX)
     }
 
     /// A POST of JSON.
@@ -145,14 +138,11 @@ impl Call {
 
     fn post(url: String, kind: &'static str, body: Vec<u8>) -> Self {
         let content = Some((kind, body));
-        Self {
-            method: Method::POST,
-            url,
-            bearer: None,
-            secret_header: None,
-            content,
-            answer_bytes_max: ANSWER_BYTES_MAX,
-        }
+        Self { content, ..Self::of(Method::POST, url, ANSWER_BYTES_MAX) }
+    }
+
+    fn of(method: Method, url: String, answer_bytes_max: usize) -> Self {
+        Self { method, url, bearer: None, secret_header: None, content: None, answer_bytes_max }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use aws_sdk_ssm::Client;
 use aws_sdk_ssm::types::Parameter;
+use docket_domain::status::Cause;
 
 use crate::aws;
 use crate::config::{ConfigError, Environment};
@@ -28,33 +29,69 @@ impl Settings for InParameters {
     }
 
     async fn read(&self) -> Result<Environment, ConfigError> {
-        Ok(resolve(self.environment.clone(), self.used, &self.client).await?)
+        resolve(self.environment.clone(), self.used, &self.client).await
     }
 }
 
-/// The parameter of this name; a setting may give it by its ARN as well.
-#[must_use]
-pub fn called<'a>(found: &'a [Parameter], name: &str) -> Option<&'a Parameter> {
-    found.iter().find(|parameter| parameter.name() == Some(name) || parameter.arn() == Some(name))
+/// What SSM holds for one setting.
+#[derive(Debug)]
+pub struct Found {
+    /// `WEBHOOK_SECRET`, say.
+    pub setting: String,
+    /// The name that the setting gives; it may be an ARN as well.
+    pub name: String,
+    /// None: there is none of this name.
+    pub parameter: Option<Parameter>,
 }
 
-/// Why a setting could not be filled in; the text names it.
+/// SSM gave no answer, or a refusal.
 #[derive(Debug, thiserror::Error)]
-pub enum Unresolved {
-    /// It is given twice, or by the name of no parameter.
-    #[error(transparent)]
-    Wrong(#[from] ConfigError),
-    /// SSM gave no answer, or a refusal.
-    #[error(transparent)]
-    NotRead(ConfigError),
+#[error("{settings} could not be read from SSM: {cause}")]
+pub struct NotRead {
+    settings: String,
+    pub cause: Cause,
 }
 
-impl From<Unresolved> for ConfigError {
-    fn from(unresolved: Unresolved) -> Self {
-        match unresolved {
-            Unresolved::Wrong(error) | Unresolved::NotRead(error) => error,
-        }
+impl From<NotRead> for ConfigError {
+    fn from(error: NotRead) -> Self {
+        Self::of(&error.settings, format!("could not be read from SSM: {}", error.cause))
     }
+}
+
+/// Reads the parameters of these settings, each with the parameter's name, all in one call.
+///
+/// # Errors
+/// None of them could be read.
+pub async fn read(wanted: Vec<(String, String)>, client: &Client) -> Result<Vec<Found>, NotRead> {
+    if wanted.is_empty() {
+        return Ok(Vec::new());
+    }
+    let names: Vec<String> = wanted.iter().map(|(_, name)| name.clone()).collect();
+    let call = client.get_parameters().set_names(Some(names)).with_decryption(true);
+    let answer = call.send().await.map_err(|error| {
+        let settings: Vec<String> =
+            wanted.iter().map(|(setting, _)| format!("{setting}_PARAMETER")).collect();
+        NotRead { settings: settings.join(", "), cause: aws::cause(&error) }
+    })?;
+    let of = |name: &str| {
+        let is = |parameter: &&Parameter| parameter.name() == Some(name) || parameter.arn() == Some(name);
+        answer.parameters().iter().find(is).cloned()
+    };
+    Ok(wanted.into_iter().map(|(setting, name)| Found { parameter: of(&name), setting, name }).collect())
+}
+
+/// The environment with what was found.
+///
+/// # Errors
+/// A setting that names no parameter.
+pub fn fill(environment: Environment, found: &[Found]) -> Result<Environment, ConfigError> {
+    found.iter().try_fold(environment, |filled, found| {
+        let value = found.parameter.as_ref().and_then(Parameter::value);
+        let value = value.ok_or_else(|| {
+            ConfigError::of(&format!("{}_PARAMETER", found.setting), "names no SSM parameter")
+        })?;
+        Ok(filled.with(&found.setting, value))
+    })
 }
 
 /// Fills in every setting of `used` that is given by a parameter's name.
@@ -65,28 +102,7 @@ pub async fn resolve(
     environment: Environment,
     used: &[&str],
     client: &Client,
-) -> Result<Environment, Unresolved> {
-    let wanted = environment.parameters(used)?;
-    if wanted.is_empty() {
-        return Ok(environment);
-    }
-    let names: Vec<String> = wanted.iter().map(|(_, parameter)| parameter.clone()).collect();
-    let answer = client.get_parameters().set_names(Some(names)).with_decryption(true).send().await.map_err(
-        |error| {
-            let settings: Vec<String> = wanted.iter().map(|(name, _)| format!("{name}_PARAMETER")).collect();
-            let cause = aws::cause(&error);
-            Unresolved::NotRead(ConfigError::of(
-                &settings.join(", "),
-                format!("could not be read from SSM: {cause}"),
-            ))
-        },
-    )?;
-    let mut filled = environment;
-    for (name, parameter) in wanted {
-        let value = called(answer.parameters(), &parameter)
-            .and_then(|found| found.value())
-            .ok_or_else(|| ConfigError::of(&format!("{name}_PARAMETER"), "names no SSM parameter"))?;
-        filled = filled.with(&name, value);
-    }
-    Ok(filled)
+) -> Result<Environment, ConfigError> {
+    let found = read(environment.parameters(used)?, client).await?;
+    fill(environment, &found)
 }

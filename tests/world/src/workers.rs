@@ -350,7 +350,7 @@ impl Workshop {
             meter: self.recorder.clone(),
             timing,
             pace: writer::pace::Pace::default(),
-            misplaced: writer::append::Misplaced::default(),
+            misplaced: writer::misplaced::Misplaced::default(),
         }
     }
 

@@ -5,17 +5,16 @@
 //! newer than our draft and replaces it, and our /new cannot drop a draft of theirs that began meanwhile. Buttons are
 //! pressed as the webhook's own answers carry them, and only those of our own draft.
 
-use docket_domain::intake::{CardVerb, Conversation, Draft, Press, Sender, Stored, Update, Verb};
+use docket_domain::intake::{CardVerb, Conversation, Draft, Stored, Verb};
 use docket_domain::limits::DRAFT_SECONDS;
 use docket_domain::moment::Moment;
 use docket_domain::outcome::Exchange;
 use docket_domain::ports::{Clock, Conversations, Saved, StoreError, Submissions};
 use docket_domain::reference::Reference;
-use docket_domain::submission::Contact;
 use serde_json::{Value, json};
 
+use super::Canary;
 use super::report::Failed;
-use super::{Canary, nothing_said};
 use crate::Stopped;
 
 /// The words of the enquiry: whoever meets them knows what they are.
@@ -69,7 +68,7 @@ impl<S: Submissions, V: Conversations, G: Clock, C: Clock> Canary<S, V, G, C> {
     pub(super) async fn free_chat(&self) -> Result<Conversation, Stopped> {
         let chat = self.chat;
         let conversation = match self.conversations.load(chat).await? {
-            Stored::Absent => return Ok(nothing_said()),
+            Stored::Absent => return Ok(Conversation::default()),
             Stored::Present { conversation, .. } => conversation,
             Stored::Unreadable { .. } => {
                 return Err(Stopped::Refused(format!(
@@ -252,19 +251,8 @@ fn begun_meanwhile() -> Failed {
 /// The first button of an answer, and what it asks for.
 fn first_button(answer: &Value) -> Result<(String, Verb), Failed> {
     let data = answer["reply_markup"]["inline_keyboard"][0][0]["callback_data"].as_str();
-    let verb = data.and_then(|data| {
-        let from = Sender { id: 0, contact: Contact::clean("") };
-        let chat_id = docket_domain::submission::ChatId(0);
-        let data = data.to_owned();
-        let pressed = Update::Button { callback_id: String::new(), chat_id, message_id: None, from, data };
-        Press::parse(&pressed).map(|press| press.verb)
-    });
-    match (data, verb) {
-        (Some(data), Some(verb)) => Ok((data.to_owned(), verb)),
-        (None, _) | (_, None) => {
-            Err(Failed::refused("the webhook's answer has no button that this release knows"))
-        }
-    }
+    data.and_then(|data| Some((data.to_owned(), Verb::parse(data)?)))
+        .ok_or_else(|| Failed::refused("the webhook's answer has no button that this release knows"))
 }
 
 /// A notice over the chat says that a button did nothing.

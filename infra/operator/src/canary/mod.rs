@@ -12,7 +12,7 @@ mod removal;
 
 use docket_adapters::sheets::GoogleSheet;
 use docket_adapters::telegram::WebhookCaller;
-use docket_domain::intake::{Bot, Conversation};
+use docket_domain::intake::Bot;
 use docket_domain::outcome::NotApplied;
 use docket_domain::ports::{Clock, Conversations, Sheet as _, Submissions};
 use docket_domain::reference::Reference;
@@ -174,9 +174,4 @@ impl<S: Submissions, V: Conversations, G: Clock, C: Clock> Canary<S, V, G, C> {
             Reached::RowRemoved => Some(format!("the record {reference}, whose row is removed: {show}")),
         }
     }
-}
-
-/// What is known of a chat whose conversation was never stored.
-fn nothing_said() -> Conversation {
-    Conversation::default()
 }

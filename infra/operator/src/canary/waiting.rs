@@ -7,11 +7,12 @@ use docket_domain::moment::Moment;
 use docket_domain::ports::{Clock, Conversations, Sheet as _, StoreError, Submissions};
 use docket_domain::reference::Reference;
 use docket_domain::row::Row;
-use docket_domain::status::{AckState, Finding, Record, ReviewReason, WriteState};
+use docket_domain::status::{AckState, Finding, Record, WriteState};
 
 use super::Canary;
 use super::chat::SUMMARY;
 use super::report::Failed;
+use crate::answers::meaning;
 
 const TABLE_PAUSE_MS: u64 = 1_000;
 const SHEET_PAUSE_MS: u64 = 5_000;
@@ -151,12 +152,9 @@ fn needs_nobody(record: &Record) -> Result<(), Failed> {
     match record.reviews().first() {
         None => Ok(()),
         Some(review) => Err(Failed::refused(format!(
-            "it needs a person: {}",
-            match review.reason {
-                ReviewReason::Write(reason) => reason.as_str(),
-                ReviewReason::AckUncertain => "ack_uncertain, the message was perhaps sent",
-                ReviewReason::Conflict => "conflict",
-            }
+            "it needs a person: {}, {}",
+            review.reason.as_str(),
+            meaning(review.reason)
         ))),
     }
 }

@@ -3,7 +3,7 @@
 use aws_sdk_ssm::types::ParameterType;
 use aws_types::SdkConfig;
 use docket_adapters::config::{ConfigError, Environment};
-use docket_adapters::{aws, parameters};
+use docket_adapters::parameters::{self, Found};
 
 use super::{Check, aws_failed};
 
@@ -31,20 +31,16 @@ pub(super) async fn with_parameters(
         }
     };
     let Some(sdk) = sdk.filter(|_| !wanted.is_empty()) else { return environment.clone() };
-    let names: Vec<String> = wanted.iter().map(|(_, parameter)| parameter.clone()).collect();
-    let call = aws_sdk_ssm::Client::new(sdk).get_parameters().set_names(Some(names)).with_decryption(true);
-    let answer = match call.send().await {
-        Ok(answer) => answer,
+    let found = match parameters::read(wanted, &aws_sdk_ssm::Client::new(sdk)).await {
+        Ok(found) => found,
         Err(error) => {
-            let cause = aws::cause(&error).to_string();
-            checks.push(aws_failed("parameters in SSM", &cause, "ssm:GetParameters on them"));
+            checks.push(aws_failed("parameters in SSM", &error.cause.0, "ssm:GetParameters on them"));
             return environment.clone();
         }
     };
     let mut filled = environment.clone();
-    for (setting, parameter) in wanted {
+    for Found { setting, name: parameter, parameter: found } in found {
         let name = format!("parameter {parameter}");
-        let found = parameters::called(answer.parameters(), &parameter);
         let secret = IN_PARAMETERS.iter().any(|(known, secret)| *known == setting && *secret);
         match found {
             None => checks.push(Check::wrong(

@@ -51,21 +51,29 @@ pub(super) fn card_data(verb: CardVerb, reference: &Reference, short: &str) -> S
     format!("{verb}:{reference}:{short}")
 }
 
+impl Verb {
+    /// None for data that no button of ours carries.
+    #[must_use]
+    pub fn parse(data: &str) -> Option<Self> {
+        let (verb, rest) = data.split_once(':')?;
+        let (of, detail) = rest.split_once(':')?;
+        let card = |verb| Some(Self::Card { verb, reference: of.parse().ok()?, short: detail.to_owned() });
+        match verb {
+            "type" => Some(Self::Type { draft_id: of.parse().ok()?, type_id: detail.to_owned() }),
+            "confirm" => card(CardVerb::Confirm),
+            "edit" => card(CardVerb::Edit),
+            "cancel" => card(CardVerb::Cancel),
+            _ => None,
+        }
+    }
+}
+
 impl Press {
     /// None when the update is no press of a button that we could have built.
     #[must_use]
     pub fn parse(update: &Update) -> Option<Self> {
         let Update::Button { callback_id, chat_id, message_id, data, .. } = update else { return None };
-        let (verb, rest) = data.split_once(':')?;
-        let (of, detail) = rest.split_once(':')?;
-        let card = |verb| Some(Verb::Card { verb, reference: of.parse().ok()?, short: detail.to_owned() });
-        let verb = match verb {
-            "type" => Some(Verb::Type { draft_id: of.parse().ok()?, type_id: detail.to_owned() }),
-            "confirm" => card(CardVerb::Confirm),
-            "edit" => card(CardVerb::Edit),
-            "cancel" => card(CardVerb::Cancel),
-            _ => None,
-        }?;
+        let verb = Verb::parse(data)?;
         Some(Self { callback_id: callback_id.clone(), chat_id: *chat_id, message_id: *message_id, verb })
     }
 

@@ -17,7 +17,7 @@ use docket_domain::intake::{Conversation, Stored};
 use docket_domain::moment::Moment;
 use docket_domain::ports::{Applied, Confirmed, Conversations as _, Submissions as _};
 use docket_domain::reference::Reference;
-use docket_domain::status::{AttemptToken, By, Record, WriteEvent};
+use docket_domain::status::{AckEvent, AttemptToken, By, Record, WriteEvent};
 use docket_domain::submission::{ChatId, Contact, Fingerprint, Submission, Summary};
 use docket_world::clock::TurnedClock;
 use docket_world::engines::{Item, Tables, clients};
@@ -70,6 +70,21 @@ impl Store {
 
     fn calls(&self, operation: &str) -> usize {
         self.wire.count(Side::DynamoDb, operation)
+    }
+
+    /// From a record that is pending: claimed, and its row written.
+    async fn written(&self, pending: &Record) -> Record {
+        let attempting = self.stored(pending, &claimed(pending, "write", later(60)), later(60)).await;
+        let applied = WriteEvent::Applied { range: "'Intake'!A2:F2".into() };
+        let next = attempting.write_after(&applied, later(61), &By::Writer).unwrap();
+        self.stored(&attempting, &next, later(61)).await
+    }
+
+    /// From a record whose row is written: its message is under way.
+    async fn sending(&self, written: &Record) -> Record {
+        let claim = AckEvent::Claimed { token: AttemptToken("ack".into()), lease_seconds: 120 };
+        let next = written.acknowledgement_after(&claim, later(62), &By::Acknowledger).unwrap();
+        self.stored(written, &next, later(62)).await
     }
 
     /// Confirms a new submission of its own chat, and gives its record.

@@ -22,13 +22,13 @@ use docket_world::engines::clients;
 use docket_world::sheets::{Behaviour, FailureBody, Kind, On};
 use docket_world::telegram::Customer;
 use docket_world::wire::{Backend, Fault, Gate, Plan, Side};
-use docket_world::workers::{BOT_ID, BOT_TOKEN, NOBODY, SPREADSHEET_ID, WEBHOOK_SECRET, role};
+use docket_world::workers::{BOT_ID, NOBODY, SPREADSHEET_ID, WEBHOOK_SECRET, role};
 use docket_world::{Tampering, World};
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
-use crate::executables::Environment;
-use crate::operator::{Ran, docket};
+use crate::executables::{Environment, environment_of_operator};
+use crate::operator::{Ran, docket, shows_no_secret};
 
 /// The operator's chat.
 const CHAT: i64 = 7_100_000_009;
@@ -569,24 +569,9 @@ async fn what_is_set_up_wrongly_is_said_and_nothing_is_made() {
 // ---- The executable -------------------------------------------------------------------------------------------------
 
 fn environment(world: &World, webhook: &str) -> Environment {
-    Environment::of_aws(world.engines.dynamodb_url())
-        .with("SUBMISSIONS_TABLE", &world.tables.submissions)
-        .with("CONVERSATIONS_TABLE", &world.tables.conversations)
-        .with("TELEGRAM_BOT", format!("OurBot:{BOT_ID}"))
-        .with("WEBHOOK_SECRET", WEBHOOK_SECRET)
+    environment_of_operator(world)
         .with("WEBHOOK_URL", format!("{webhook}/telegram"))
-        .with("BOT_TOKEN", BOT_TOKEN)
-        .with("GOOGLE_CREDENTIALS", world.google_credentials())
-        .with("SPREADSHEET_ID", SPREADSHEET_ID)
-        .with("SHEET_NAME", "Intake")
-        .with("SHEETS_ENDPOINT", world.url("writer", Side::Sheets))
         .with("OPERATOR_CHAT", CHAT.to_string())
-}
-
-fn shows_no_secret(ran: &Ran) {
-    for secret in [WEBHOOK_SECRET, "world-bot-token", "PRIVATE KEY", "MII", "ya29", "hidden"] {
-        assert!(!ran.stdout.contains(secret) && !ran.stderr.contains(secret), "{secret} is shown");
-    }
 }
 
 /// Runs the executable while the functions work.

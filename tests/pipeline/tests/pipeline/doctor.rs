@@ -5,12 +5,12 @@ use docket_domain::row::HEADER;
 use docket_world::World;
 use docket_world::sheets::{Behaviour, CLIENT_EMAIL, On};
 use docket_world::wire::Side;
-use docket_world::workers::{BOT_ID, BOT_TOKEN, NOBODY, SPREADSHEET_ID, WEBHOOK_SECRET};
+use docket_world::workers::{BOT_TOKEN, NOBODY};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
-use crate::executables::Environment;
-use crate::operator::{Ran, docket};
+use crate::executables::{Environment, environment_of_operator};
+use crate::operator::{docket, shows_no_secret};
 use crate::setup_webhook::post;
 
 const CHAT: i64 = 7_100_000_001;
@@ -38,21 +38,12 @@ impl Deployment {
         let letters = queue(&client, &format!("{prefix}-d-letters"), 540, None).await;
         let write = queue(&client, &format!("{prefix}-d-write.fifo"), 540, Some((&write_letters, 10))).await;
         let acknowledge = queue(&client, &format!("{prefix}-d-ack"), 540, Some((&letters, 10))).await;
-        let environment = Environment::of_aws(world.engines.dynamodb_url())
+        let environment = environment_of_operator(&world)
             .with("AWS_ENDPOINT_URL_SQS", world.engines.sqs_url())
-            .with("SUBMISSIONS_TABLE", &world.tables.submissions)
-            .with("CONVERSATIONS_TABLE", &world.tables.conversations)
             .with("WRITE_QUEUE_URL", &write)
             .with("ACKNOWLEDGE_QUEUE_URL", &acknowledge)
-            .with("TELEGRAM_BOT", format!("OurBot:{BOT_ID}"))
-            .with("WEBHOOK_SECRET", WEBHOOK_SECRET)
             .with("WEBHOOK_URL", URL)
-            .with("BOT_TOKEN", BOT_TOKEN)
-            .with("TELEGRAM_ENDPOINT", world.url("acknowledger", Side::Telegram))
-            .with("GOOGLE_CREDENTIALS", world.google_credentials())
-            .with("SPREADSHEET_ID", SPREADSHEET_ID)
-            .with("SHEET_NAME", "Intake")
-            .with("SHEETS_ENDPOINT", world.url("writer", Side::Sheets));
+            .with("TELEGRAM_ENDPOINT", world.url("acknowledger", Side::Telegram));
         assert_eq!(docket(&environment, &["webhook", "set"]).status, 0);
         Self { world, following, environment, write, write_letters, acknowledge }
     }
@@ -82,13 +73,6 @@ async fn queue(
         create = create.attributes(QueueAttributeName::RedrivePolicy, policy.to_string());
     }
     create.send().await.unwrap().queue_url.unwrap()
-}
-
-fn shows_no_secret(ran: &Ran) {
-    for secret in [WEBHOOK_SECRET, "world-bot-token", "PRIVATE KEY", "MII", "ya29", "hidden"] {
-        assert!(!ran.stdout.contains(secret), "{secret} is shown: {}", ran.stdout);
-        assert!(!ran.stderr.contains(secret), "{secret} is shown: {}", ran.stderr);
-    }
 }
 
 /// The lines of the report that are not ok, but for what nobody can know on this machine.

@@ -10,7 +10,7 @@ use docket_domain::status::{
 use docket_domain::submission::{Fingerprint, Summary};
 use docket_world::World;
 use docket_world::executable::Executable;
-use docket_world::workers::NOBODY;
+use docket_world::workers::{NOBODY, WEBHOOK_SECRET};
 use serde_json::{Value, json};
 
 use crate::executables::{Environment, built};
@@ -35,6 +35,14 @@ impl Ran {
         assert_eq!((self.status, self.stdout.as_str()), (status, ""), "{}", self.stderr);
         assert!(!self.stderr.contains("hidden") && !self.stderr.contains("panicked"), "{}", self.stderr);
         &self.stderr
+    }
+}
+
+/// None of what the worlds' settings hold in secret, whatever was asked.
+pub(crate) fn shows_no_secret(ran: &Ran) {
+    for secret in [WEBHOOK_SECRET, "world-bot-token", "PRIVATE KEY", "MII", "ya29", "hidden"] {
+        assert!(!ran.stdout.contains(secret), "{secret} is shown: {}", ran.stdout);
+        assert!(!ran.stderr.contains(secret), "{secret} is shown: {}", ran.stderr);
     }
 }
 

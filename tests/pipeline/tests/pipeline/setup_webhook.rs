@@ -169,6 +169,10 @@ async fn a_secret_that_the_functions_may_not_know_yet_is_not_given_to_telegram()
     let refused = docket(&fresh, &["webhook", "set"]);
     assert!(refused.refused(1).contains("try again in"), "{}", refused.stderr);
     assert_eq!(sent(&world, "setWebhook")["secret_token"], WEBHOOK_SECRET);
+    // The same address with a slash at its end is the same door.
+    let endpoint = world.url("acknowledger", Side::Telegram);
+    post(&format!("{endpoint}/bot{BOT_TOKEN}/setWebhook"), &json!({"url": format!("{URL}/")})).await;
+    assert!(docket(&fresh, &["webhook", "set"]).refused(1).contains("try again in"));
     // The functions were started since, or nobody calls yet, or the time is over.
     assert_eq!(docket(&fresh, &["webhook", "set", "--now"]).status, 0);
     assert_eq!(sent(&world, "setWebhook")["secret_token"], "hidden-new-secret");

@@ -121,13 +121,7 @@ async fn whatever_became_of_an_acknowledgement_recognises_itself() {
         for (answers, times) in [("one", 1), ("all", FOR_GOOD)] {
             let store = Store::open(&format!("ack-{name}-{answers}")).await;
             let pending = store.recorded(1).await;
-            let attempting = store.stored(&pending, &claimed(&pending, "ours", later(60)), later(60)).await;
-            let applied = WriteEvent::Applied { range: "'Intake'!A2:F2".into() };
-            let next = attempting.write_after(&applied, later(61), &By::Writer).unwrap();
-            let confirmed = store.stored(&attempting, &next, later(61)).await;
-            let claim = AckEvent::Claimed { token: AttemptToken("ack".into()), lease_seconds: 120 };
-            let next = confirmed.acknowledgement_after(&claim, later(62), &By::Acknowledger).unwrap();
-            let sending = store.stored(&confirmed, &next, later(62)).await;
+            let sending = store.sending(&store.written(&pending).await).await;
             recognises_itself(&store, &sending, times, |record, at| {
                 record.acknowledgement_after(&event, at, &By::Acknowledger).unwrap()
             })

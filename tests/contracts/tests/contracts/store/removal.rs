@@ -1,7 +1,7 @@
 //! The removal of a record: only a finished one, only the one that was seen, and never sent again blindly.
 
 use docket_domain::ports::{Removed, StoreError, Submissions as _};
-use docket_domain::status::{AckEvent, AttemptToken, By, Conflict, ConflictEvent, Record, WriteEvent};
+use docket_domain::status::{AckEvent, By, Conflict, ConflictEvent, Record, WriteEvent};
 use docket_domain::submission::{ChatId, Fingerprint, Summary};
 use docket_world::wire::{Fault, Plan, Side};
 
@@ -10,17 +10,12 @@ use super::{FOR_GOOD, Store, claimed, later};
 /// A record whose write and acknowledgement are confirmed, and every record on the way there.
 async fn finished(store: &Store) -> Vec<Record> {
     let pending = store.recorded(1).await;
-    let attempting = store.stored(&pending, &claimed(&pending, "write", later(1)), later(1)).await;
-    let applied = WriteEvent::Applied { range: "'Intake'!A2:F2".into() };
-    let next = attempting.write_after(&applied, later(2), &By::Writer).unwrap();
-    let written = store.stored(&attempting, &next, later(2)).await;
-    let claim = AckEvent::Claimed { token: AttemptToken("ack".into()), lease_seconds: 120 };
-    let next = written.acknowledgement_after(&claim, later(3), &By::Acknowledger).unwrap();
-    let sending = store.stored(&written, &next, later(3)).await;
+    let written = store.written(&pending).await;
+    let sending = store.sending(&written).await;
     let accepted = AckEvent::Accepted { message_id: Some(77) };
-    let next = sending.acknowledgement_after(&accepted, later(4), &By::Acknowledger).unwrap();
-    let done = store.stored(&sending, &next, later(4)).await;
-    vec![pending, attempting, written, sending, done]
+    let next = sending.acknowledgement_after(&accepted, later(63), &By::Acknowledger).unwrap();
+    let done = store.stored(&sending, &next, later(63)).await;
+    vec![pending, written, sending, done]
 }
 
 fn kept(record: &Record) -> Result<Removed, StoreError> {
@@ -34,7 +29,7 @@ async fn a_finished_record_is_removed_and_no_other() {
     let stages = finished(&store).await;
     let done = stages.last().unwrap();
     // Seen before its last change.
-    assert_eq!(store.submissions.remove(&stages[3]).await, kept(done));
+    assert_eq!(store.submissions.remove(&stages[2]).await, kept(done));
     // With another content, as if it were one of another deployment.
     let mut changed = done.clone();
     changed.submission.fingerprint = other.submission.fingerprint.clone();
@@ -61,13 +56,13 @@ async fn a_record_that_is_not_finished_or_in_review_is_kept() {
     let done = finished(&store).await.pop().unwrap();
     let summary = Summary::clean("other words").unwrap();
     let conflict = Conflict {
-        at: later(5),
+        at: later(64),
         request_type: "Repair".into(),
         fingerprint: Fingerprint::of("Repair", &summary, ChatId(1)),
         summary,
     };
-    let next = done.conflict_after(&ConflictEvent::Arrived(conflict), later(5), &By::Webhook).unwrap();
-    let in_review = store.stored(&done, &next, later(5)).await;
+    let next = done.conflict_after(&ConflictEvent::Arrived(conflict), later(64), &By::Webhook).unwrap();
+    let in_review = store.stored(&done, &next, later(64)).await;
     assert_eq!(store.submissions.remove(&in_review).await, kept(&in_review));
 }
 
