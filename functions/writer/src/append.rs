@@ -27,6 +27,14 @@ use crate::{Failed, Writer};
 /// may send many rows off alone.
 const ALONE_PER_INVOCATION_MAX: usize = 10;
 
+/// Nobody knows yet, or nobody has kept, what became of the row.
+fn is_unsettled(state: &WriteState) -> bool {
+    match state {
+        WriteState::Attempting { .. } | WriteState::Uncertain { .. } => true,
+        WriteState::Pending { .. } | WriteState::Confirmed { .. } | WriteState::Abandoned => false,
+    }
+}
+
 /// Whether the sheet takes more in this invocation.
 #[derive(Debug)]
 enum Onward {
@@ -96,20 +104,18 @@ impl<S: Submissions, H: Sheet, D: Doorbell, C: Clock, M: Meter> Writer<S, H, D, 
         confirmed
     }
 
-    /// A row lies in another place and nobody has looked yet. The index lags behind, so the rows that this process put
-    /// there itself are asked for one by one.
+    /// A row lies in another place and nobody has looked yet. The index lags behind, and what this process did may not even
+    /// be in the record, so the rows that it put there itself are asked for one by one until their writes are settled.
     async fn a_row_is_misplaced(&self) -> Result<bool, StoreError> {
-        let reason = ReviewReason::Write(WriteReview::MisplacedRow);
         for reference in self.misplaced.all() {
             match self.submissions.get(&reference).await {
-                Ok(Some(record)) if record.reviews().iter().any(|open| open.reason == reason) => {
-                    return Ok(true);
-                }
+                Ok(Some(record)) if is_unsettled(&record.write.state) => return Ok(true),
                 Err(StoreError::Unreadable(_)) => return Ok(true),
                 Err(error) => return Err(error),
                 Ok(_) => self.misplaced.forget(&reference),
             }
         }
+        let reason = ReviewReason::Write(WriteReview::MisplacedRow);
         Ok(!self.submissions.reviews(reason, 1).await?.is_empty())
     }
 

@@ -5,7 +5,8 @@
 
 use docket_world::Tampering;
 use docket_world::sheets::{Behaviour, FailureBody, On};
-use docket_world::wire::Side;
+use docket_world::wire::{Fault, Plan, Side};
+use docket_world::world::write_event;
 use serde_json::{Value, json};
 
 use crate::write_side::*;
@@ -253,6 +254,39 @@ async fn the_sheet_stops_at_once_even_while_the_index_of_reviews_does_not_know_y
     world.order(&misplaced[0], recorded()).await;
     world.settle().await;
     each_is_written_once(&mut world, &later).await;
+    world.check_rules().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_sheet_stops_even_when_nobody_could_keep_that_the_row_was_misplaced() {
+    let mut world = world().await;
+    let misplaced = world.record_enquiries(1).await;
+    world.sheets.next(On::Appends, Behaviour::writes_misplaced("Intake!D3:I3"));
+    // The claim is kept, the marking fails for good.
+    let marking = Plan::at_operation("writer", Side::DynamoDb, "UpdateItem", 2, Fault::Answer500Before);
+    world.wire.set_plan(marking.times(9));
+    world.poll_writer().await;
+    assert_eq!(known(&world.record(&misplaced[0]).await), "attempting");
+    world.wire.heal();
+
+    // Neither the record nor the index says it: the process that saw it does.
+    let later = world.record_enquiries(3).await;
+    let answer = world.invoke_writer(write_event(&later), world.deadline()).await;
+    assert_eq!(answer, Some(json!({"batchItemFailures": []})));
+    all_are(&world, &later, "pending misplaced_row_in_review").await;
+    assert_eq!(appends(&world), 1);
+    assert!(is_said_to_have_stopped(&world));
+    // The lease runs out, the sheet is read back, and the row is not in its place: a person's review.
+    world.run_minutes(20).await;
+    all_are(&world, &misplaced, "uncertain, review no_matching_row").await;
+    all_are(&world, &later, "pending misplaced_row_in_review").await;
+    assert_eq!(appends(&world), 1);
+    nobody_is_told(&world, &misplaced).await;
+
+    world.order(&misplaced[0], recorded()).await;
+    world.settle().await;
+    each_is_written_once(&mut world, &later).await;
+    assert_eq!(appends(&world), 2);
     world.check_rules().await;
 }
 
