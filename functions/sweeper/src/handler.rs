@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use crate::Sweeper;
 
 impl<S: Submissions, W: Doorbell, A: Doorbell, C: Clock, M: Meter> Function for Sweeper<S, W, A, C, M> {
-    async fn handle(&self, _event: Value, _deadline: Moment) -> Result<Value, InvocationFailed> {
-        match self.sweep().await {
+    async fn handle(&self, _event: Value, deadline: Moment) -> Result<Value, InvocationFailed> {
+        match self.sweep(deadline).await {
             Ok(swept) => {
                 self.say(&swept);
                 Ok(json!({

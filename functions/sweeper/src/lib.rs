@@ -5,7 +5,7 @@
 
 pub mod handler;
 
-use docket_domain::limits::RINGS_PER_SWEEP_MAX;
+use docket_domain::limits::{AWS_CALL_MS, RINGS_AT_ONCE, RINGS_PER_SWEEP_MAX};
 use docket_domain::metric::Metric;
 use docket_domain::moment::Moment;
 use docket_domain::ports::{Clock, Doorbell, Meter, StoreError, Submissions};
@@ -37,15 +37,17 @@ pub struct Swept {
 }
 
 impl<S: Submissions, W: Doorbell, A: Doorbell, C: Clock, M: Meter> Sweeper<S, W, A, C, M> {
-    /// Rings for what is due, the longest due first, and counts what waits for a person.
+    /// Counts what waits for a person, and rings for what is due, the longest due first.
+    ///
+    /// The counting comes first: it takes little, and a queue that hangs must not hide a review.
     ///
     /// # Errors
     /// The store could not be read to the end. What could be found has been rung for: one step's failure holds up no
     /// other.
-    pub async fn sweep(&self) -> Result<Swept, StoreError> {
+    pub async fn sweep(&self, deadline: Moment) -> Result<Swept, StoreError> {
         let now = self.clock.now();
         let mut swept = Swept::default();
-        let mut whole = Ok(());
+        let mut whole = self.count_reviews(now, &mut swept).await;
         for step in DueStep::ALL {
             match self.submissions.due(step, now, RINGS_PER_SWEEP_MAX).await {
                 Ok(due) => {
@@ -53,35 +55,39 @@ impl<S: Submissions, W: Doorbell, A: Doorbell, C: Clock, M: Meter> Sweeper<S, W,
                     swept.oldest_due_seconds = swept.oldest_due_seconds.max(oldest);
                     let references: Vec<Reference> =
                         due.into_iter().map(|(reference, _)| reference).collect();
-                    self.ring(step, &references, &mut swept).await;
+                    self.ring(step, &references, deadline, &mut swept).await;
                 }
                 Err(error) => whole = Err(error),
             }
         }
         whole?;
-        self.count_reviews(now, &mut swept).await?;
         self.meter.record(Metric::Sweeps, 1.0);
         Ok(swept)
     }
 
-    async fn ring(&self, step: DueStep, references: &[Reference], swept: &mut Swept) {
-        if references.is_empty() {
-            return;
+    async fn ring(&self, step: DueStep, references: &[Reference], deadline: Moment, swept: &mut Swept) {
+        let mut missed = 0;
+        for some in references.chunks(RINGS_AT_ONCE) {
+            if self.clock.now().plus_millis(AWS_CALL_MS) > deadline {
+                tracing::warn!(step = "ring", outcome = "no_time", "left to the next sweep");
+                missed += some.len();
+                continue;
+            }
+            let rung = match step {
+                DueStep::Append | DueStep::LookUp => self.write_queue.ring(some).await,
+                DueStep::Acknowledge => self.acknowledge_queue.ring(some).await,
+            };
+            if let Err(error) = rung {
+                self.meter.record(Metric::RingFailed, 1.0);
+                tracing::warn!(step = "ring", outcome = "failed", cause = %error, "the next sweep will ring");
+                missed += error.missed.len().min(some.len());
+            }
         }
-        let (rung, counted) = match step {
-            DueStep::Append | DueStep::LookUp => {
-                (self.write_queue.ring(references).await, &mut swept.rung_write)
-            }
-            DueStep::Acknowledge => {
-                (self.acknowledge_queue.ring(references).await, &mut swept.rung_acknowledge)
-            }
+        let counted = match step {
+            DueStep::Append | DueStep::LookUp => &mut swept.rung_write,
+            DueStep::Acknowledge => &mut swept.rung_acknowledge,
         };
-        let missed = rung.err().map_or(0, |error| {
-            self.meter.record(Metric::RingFailed, 1.0);
-            tracing::warn!(step = "ring", outcome = "failed", cause = %error, "the next sweep will ring");
-            error.missed.len()
-        });
-        *counted += references.len() - missed.min(references.len());
+        *counted += references.len() - missed;
         swept.missed += missed;
     }
 

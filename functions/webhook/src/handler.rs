@@ -12,7 +12,7 @@ use docket_domain::metric::Metric;
 use docket_domain::moment::Moment;
 use docket_domain::ports::{Clock, Conversations, Doorbell, Meter, Submissions};
 use lambda_http::aws_lambda_events::apigw::ApiGatewayV2httpRequest;
-use lambda_http::http::{HeaderMap, Method, StatusCode};
+use lambda_http::http::{Method, StatusCode};
 use serde_json::{Value, json};
 use subtle::ConstantTimeEq;
 
@@ -31,9 +31,10 @@ pub struct Handler<S, V, D, C, M> {
 
 impl<S: Submissions, V: Conversations, D: Doorbell, C: Clock, M: Meter> Function for Handler<S, V, D, C, M> {
     async fn handle(&self, event: Value, deadline: Moment) -> Result<Value, InvocationFailed> {
+        let given = given_secret(&event);
         let request: ApiGatewayV2httpRequest =
             serde_json::from_value(event).map_err(|_| InvocationFailed("not an HTTP request"))?;
-        let (status, method) = self.respond(&request, deadline).await;
+        let (status, method) = self.respond(&request, given, deadline).await;
         let mut response = json!({"statusCode": status.as_u16(), "isBase64Encoded": false});
         if let Some(method) = method {
             response["headers"] = json!({"content-type": "application/json"});
@@ -47,9 +48,10 @@ impl<S: Submissions, V: Conversations, D: Doorbell, C: Clock, M: Meter> Handler<
     async fn respond(
         &self,
         request: &ApiGatewayV2httpRequest,
+        given: Option<Secret>,
         deadline: Moment,
     ) -> (StatusCode, Option<Value>) {
-        if !self.is_authentic(&request.headers) {
+        if !given.is_some_and(|given| self.is_authentic(&given)) {
             self.webhook.meter.record(Metric::WrongSecret, 1.0);
             tracing::warn!(step = "secret", outcome = "refused", "a request without the secret");
             return (StatusCode::UNAUTHORIZED, None);
@@ -81,13 +83,20 @@ impl<S: Submissions, V: Conversations, D: Doorbell, C: Clock, M: Meter> Handler<
     }
 
     /// Exactly one header with exactly a known value. Every known value is compared, in constant time.
-    fn is_authentic(&self, headers: &HeaderMap) -> bool {
-        let mut given = headers.get_all(SECRET_HEADER).iter();
-        let (Some(value), None) = (given.next(), given.next()) else { return false };
+    fn is_authentic(&self, given: &Secret) -> bool {
         self.secrets.iter().fold(false, |known, secret| {
-            known | bool::from(secret.expose().as_bytes().ct_eq(value.as_bytes()))
+            known | bool::from(secret.expose().as_bytes().ct_eq(given.expose().as_bytes()))
         })
     }
+}
+
+/// The header's value, if there is exactly one. An HTTP API joins a doubled one with a comma, and any other way of doubling
+/// it is refused just so: read from the event itself, since a parsed request has already chosen one of two spellings.
+fn given_secret(event: &Value) -> Option<Secret> {
+    let mut given =
+        event["headers"].as_object()?.iter().filter(|(name, _)| name.eq_ignore_ascii_case(SECRET_HEADER));
+    let ((_, value), None) = (given.next()?, given.next()) else { return None };
+    value.as_str().map(Secret::new)
 }
 
 fn body_of(request: &ApiGatewayV2httpRequest) -> Option<Vec<u8>> {

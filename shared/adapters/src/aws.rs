@@ -17,6 +17,7 @@ use aws_smithy_types::retry::RetryConfig;
 use aws_smithy_types::timeout::TimeoutConfig;
 use aws_types::SdkConfig;
 use aws_types::service_config::{LoadServiceConfig, ServiceConfigKey};
+use docket_domain::limits::AWS_CALL_MS;
 use docket_domain::status::Cause;
 
 use crate::config::{ConfigError, Environment};
@@ -32,7 +33,12 @@ pub struct Patience {
 
 impl Default for Patience {
     fn default() -> Self {
-        Self { attempts_max: 3, first_backoff_ms: 50, attempt_timeout_ms: 3_000, operation_timeout_ms: 7_000 }
+        Self {
+            attempts_max: 3,
+            first_backoff_ms: 50,
+            attempt_timeout_ms: 3_000,
+            operation_timeout_ms: AWS_CALL_MS,
+        }
     }
 }
 

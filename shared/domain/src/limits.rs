@@ -37,6 +37,10 @@ pub const REFERENCES_PER_LOOKUP_MAX: usize = ROWS_PER_APPEND_MAX;
 pub const HEADER_TRUSTED_SECONDS: u64 = 60;
 /// Records due that one sweep rings for at most, for each step.
 pub const RINGS_PER_SWEEP_MAX: usize = 500;
+/// Rings that a sweep sends before it looks at the time again: one request to SQS.
+pub const RINGS_AT_ONCE: usize = 10;
+/// One call to AWS takes so long at most, with all the SDK's own tries.
+pub const AWS_CALL_MS: u64 = 7_000;
 /// Conditional updates in flight at once in one invocation.
 pub const UPDATES_AT_ONCE: usize = 16;
 /// Times one record may be tried (definitely not applied each time) before a person looks: with the pauses below,
@@ -62,8 +66,12 @@ pub const LOOKUP_PERCENTS: [u64; 3] = [20, 60, 120];
 
 /// Pause between two messages to one chat (Bot API: about one a second).
 pub const CHAT_PAUSE_MS: u64 = 1_000;
-/// Pause between any two messages of one process (Bot API: about 30 a second in all).
-pub const SEND_PAUSE_MS: u64 = 50;
+/// Messages to all chats together (Bot API: about 30 a second).
+pub const MESSAGES_PER_SECOND_MAX: u64 = 30;
+/// Acknowledgers that run at once, as the template bounds them.
+pub const ACKNOWLEDGERS_MAX: u64 = 2;
+/// Pause between any two messages of one of them.
+pub const SEND_PAUSE_MS: u64 = 70;
 
 /// Entries of `history` kept: the first ones, and the newest.
 pub const HISTORY_FIRST: usize = 10;
@@ -103,6 +111,7 @@ const _: () = assert!(APPEND_TIMEOUT_MS + MARKING_MS < FUNCTION_TIMEOUT_SECONDS 
 const _: () =
     assert!(2 * READ_TIMEOUT_MS + APPEND_TIMEOUT_MS + 2 * MARKING_MS < FUNCTION_TIMEOUT_SECONDS * 1_000);
 const _: () = assert!(60_000 / APPEND_PAUSE_MS < 60);
+const _: () = assert!(ACKNOWLEDGERS_MAX * 1_000 <= MESSAGES_PER_SECOND_MAX * SEND_PAUSE_MS);
 const _: () = assert!(SEND_TIMEOUT_MS + MARKING_MS < FUNCTION_TIMEOUT_SECONDS * 1_000);
 const _: () = assert!(FUNCTION_TIMEOUT_SECONDS < LEASE_SECONDS);
 const _: () = assert!(VISIBILITY_SECONDS >= 6 * FUNCTION_TIMEOUT_SECONDS && RECEIVES_MAX >= 5);

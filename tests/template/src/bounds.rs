@@ -106,8 +106,13 @@ pub fn event_sources(template: &Template) -> Vec<String> {
                 found.push(format!("{function} takes batches of {}", source["BatchSize"]));
             }
             // AWS takes no less than two.
-            if !(2..=5).contains(&source["ScalingConfig"]["MaximumConcurrency"].as_u64().unwrap_or(0)) {
+            let at_once = source["ScalingConfig"]["MaximumConcurrency"].as_u64().unwrap_or(0);
+            if !(2..=5).contains(&at_once) {
                 found.push(format!("{function} runs without a bound"));
+            }
+            if function == "Acknowledger" && at_once != limits::ACKNOWLEDGERS_MAX {
+                found
+                    .push(format!("the pace of messages is meant for {} at once", limits::ACKNOWLEDGERS_MAX));
             }
         }
     }

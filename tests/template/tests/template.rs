@@ -14,6 +14,13 @@ const SLIPS: &[(&str, &str, &str)] = &[
     ("            FunctionResponseTypes: [ReportBatchItemFailures]\n", "", "does not listen"),
     ("            ScalingConfig: {MaximumConcurrency: 2}\n", "", "without a bound"),
     ("MaximumConcurrency: 2", "MaximumConcurrency: 1", "without a bound"),
+    (
+        "AcknowledgeQueue.Arn\n            BatchSize: 10\n            FunctionResponseTypes: [ReportBatchItemFailures]\n            \
+         ScalingConfig: {MaximumConcurrency: 2}",
+        "AcknowledgeQueue.Arn\n            BatchSize: 10\n            FunctionResponseTypes: [ReportBatchItemFailures]\n            \
+         ScalingConfig: {MaximumConcurrency: 3}",
+        "meant for 2 at once",
+    ),
     ("BatchSize: 10", "BatchSize: 100", "batches of 100"),
     ("Queue: !GetAtt WriteQueue.Arn", "Queue: !GetAtt AcknowledgeQueue.Arn", "nothing wakes the Writer"),
     ("rate(1 minute)", "rate(5 minutes)", "every minute"),

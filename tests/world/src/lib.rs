@@ -6,6 +6,7 @@
 pub mod clock;
 pub mod exchange;
 pub mod wire;
+pub mod tls;
 pub mod sheets;
 pub mod telegram;
 pub mod engines;

@@ -61,6 +61,8 @@ pub struct World {
     conversations: DynamoConversations,
     /// Enquiries recorded without a conversation so far.
     recorded: i64,
+    /// What Lambda gives an invocation.
+    invocation_ms: u64,
 }
 
 /// The chat of the first enquiry that [`World::record_enquiries`] records; the next ones follow.
@@ -147,6 +149,7 @@ impl World {
                 tables.submissions.clone(),
             ),
             recorded: 0,
+            invocation_ms: FUNCTION_TIMEOUT_SECONDS * 1_000,
             store: DynamoSubmissions::new(table, tables.submissions.clone(), settings.retention_days),
             clock,
             wire,
@@ -532,7 +535,17 @@ impl World {
     /// When an invocation that starts now is killed.
     #[must_use]
     pub fn deadline(&self) -> Moment {
-        self.now().plus_seconds(FUNCTION_TIMEOUT_SECONDS)
+        self.now().plus_millis(self.invocation_ms)
+    }
+
+    /// Gives every invocation from now on so much time.
+    pub fn shorten_invocations(&mut self, invocation_ms: u64) {
+        self.invocation_ms = invocation_ms;
+    }
+
+    /// Gives every invocation from now on what Lambda gives it.
+    pub fn lengthen_invocations(&mut self) {
+        self.invocation_ms = FUNCTION_TIMEOUT_SECONDS * 1_000;
     }
 
     // ---- Looking ---------------------------------------------------------------------------------------------------

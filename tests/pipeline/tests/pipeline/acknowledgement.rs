@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use docket_domain::limits::{CLAIMING_MS, MARKING_MS};
 use docket_domain::metric::Metric;
 use docket_domain::reference::Reference;
 use docket_domain::status::{AckState, Acknowledgement, Cause, ReviewReason, WriteEvent, WriteState};
@@ -525,4 +526,29 @@ async fn a_message_that_can_never_be_understood_is_consumed_and_counted() {
     assert!(matches!(acknowledgement(&world, &known).await.state, AckState::Confirmed { .. }));
     nothing_is_dead(&mut world).await;
     world.check_rules().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_message_is_begun_that_the_remaining_time_cannot_finish() {
+    let needed = {
+        let world = world().await;
+        CLAIMING_MS + world.settings().timing.send_timeout_ms + MARKING_MS
+    };
+    for (left_ms, sent) in [(0, 0), (MARKING_MS, 0), (needed - 1, 0), (needed, 1)] {
+        let mut world = world().await;
+        let references = [written(&mut world, CHAT).await, written(&mut world, CHAT + 1).await];
+        world.shorten_invocations(left_ms);
+        // Consumed either way: the records stay due, and nothing was claimed.
+        assert_eq!(world.poll_acknowledger().await.done, 2, "{left_ms} ms");
+        assert_eq!(world.telegram.calls().len(), sent, "{left_ms} ms");
+        for reference in &references[sent..] {
+            assert_eq!(acknowledgement(&world, reference).await.attempts, 0, "{left_ms} ms");
+        }
+        world.lengthen_invocations();
+        world.settle().await;
+        for chat_id in [CHAT, CHAT + 1] {
+            assert_eq!(world.acknowledgements(chat_id).len(), 1, "{left_ms} ms");
+        }
+        world.check_rules().await;
+    }
 }

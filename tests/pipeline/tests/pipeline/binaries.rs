@@ -239,7 +239,7 @@ fn secure(url: &str, broken: bool) -> String {
     if broken { url.replace("http://", "https://") } else { NOBODY.replace("http", "https") }
 }
 
-fn ring_for(reference: &Reference) -> Value {
+pub(crate) fn ring_for(reference: &Reference) -> Value {
     json!({"Records": [{"messageId": "m-1", "body": json!({"v": 1, "reference": reference}).to_string()}]})
 }
 

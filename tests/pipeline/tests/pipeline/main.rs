@@ -33,6 +33,7 @@ mod burst;
 mod hanging_aws;
 mod stage;
 mod binaries;
+mod tls;
 mod keyless;
 mod settings;
 mod deployed;

@@ -1,14 +1,18 @@
 //! The only clock: what is due is rung for, what waits for a person is counted, and nothing is ever changed by it.
 
-use docket_domain::limits::RINGS_PER_SWEEP_MAX;
+use docket_domain::limits::{AWS_CALL_MS, RINGS_PER_SWEEP_MAX};
 use docket_domain::metric::Metric;
 use docket_domain::reference::Reference;
-use docket_domain::status::{AckState, Cause, DueStep, WriteEvent};
+use docket_domain::status::{
+    AckEvent, AckOrder, AckState, Cause, DueStep, ReviewReason, WriteEvent, WriteOrder,
+};
 use docket_world::World;
 use docket_world::wire::{Fault, Plan, Side};
 use futures::StreamExt as _;
 use serde_json::json;
 
+/// A sweep asks for each kind of review first.
+const REVIEW_QUERIES: usize = ReviewReason::ALL.len();
 const CHAT: i64 = 7_100_000_001;
 const FOR_GOOD: usize = 99;
 
@@ -107,6 +111,19 @@ async fn open_reviews_and_their_age_become_metrics_and_close_again() {
     world.turn_seconds(60);
     let summary = world.sweep().await.unwrap();
     assert_eq!(summary["oldest_review_seconds"], json!(age + 60));
+
+    // A person closes one after the other, and the figures follow.
+    world.order(&first, WriteOrder::Abandon { why: "Nobody's enquiry.".into() }).await;
+    let since = world.record(&second).await.reviews()[0].since;
+    let age = world.now().seconds_since(since);
+    let summary = world.sweep().await.unwrap();
+    assert_eq!((&summary["open_reviews"], &summary["oldest_review_seconds"]), (&json!(1), &json!(age)));
+    let leave = AckOrder::Leave { why: "They rang us up.".into() };
+    world.acknowledgement_meets(&second, AckEvent::Ordered(leave)).await;
+    let summary = world.sweep().await.unwrap();
+    assert_eq!((&summary["open_reviews"], &summary["oldest_review_seconds"]), (&json!(0), &json!(0)));
+    assert_eq!(world.recorder().last(Metric::OpenReviews), Some(0.0));
+    assert_eq!(world.recorder().last(Metric::OldestReviewAge), Some(0.0));
     world.check_rules().await;
 }
 
@@ -129,10 +146,37 @@ async fn a_queue_that_fails_costs_a_minute_and_is_counted() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_sweep_that_runs_out_of_time_still_says_what_waits_and_leaves_the_rest_to_the_next() {
+    let mut world = World::start().await;
+    let chats = CHAT..CHAT + 30;
+    futures::stream::iter(chats)
+        .for_each_concurrent(16, |chat_id| {
+            let world = &world;
+            async move { drop(world.record_by_hand(chat_id, "One of many.").await) }
+        })
+        .await;
+    let mut summaries = Vec::new();
+    for left_ms in [0, AWS_CALL_MS - 1, AWS_CALL_MS] {
+        world.shorten_invocations(left_ms);
+        let summary = world.sweep().await.unwrap();
+        summaries
+            .push((summary["rung"]["write"].as_u64().unwrap(), summary["rung"]["missed"].as_u64().unwrap()));
+    }
+    assert_eq!(summaries, [(0, 30), (0, 30), (30, 0)]);
+    assert_eq!(world.recorder().sum(Metric::Sweeps), 3.0, "a heartbeat each time");
+    assert_eq!(world.wire.calls_of("sweeper", Side::Sqs).len(), 3);
+    world.lengthen_invocations();
+    world.settle().await;
+    assert_eq!(world.rows().len(), 30);
+    world.check_rules().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_store_that_fails_in_the_middle_fails_the_sweep_after_what_it_had_found() {
     let mut world = World::start().await;
     one_due_for_each_step(&mut world).await;
-    let second_query = Plan::at_operation("sweeper", Side::DynamoDb, "Query", 2, Fault::Answer500Before);
+    let second = REVIEW_QUERIES + 2;
+    let second_query = Plan::at_operation("sweeper", Side::DynamoDb, "Query", second, Fault::Answer500Before);
     world.wire.set_plan(second_query.times(FOR_GOOD));
     assert_eq!(world.sweep().await, None);
     assert_eq!(world.recorder().sum(Metric::Sweeps), 0.0, "no heartbeat: the alarm sees it");
@@ -145,8 +189,11 @@ async fn a_store_that_fails_in_the_middle_fails_the_sweep_after_what_it_had_foun
 
 #[tokio::test(flavor = "multi_thread")]
 async fn one_kind_of_work_that_cannot_be_found_holds_up_no_other() {
-    // Both tries of the SDK, for each step's query.
-    for nth in [1, 2, 3] {
+    // Both tries of the SDK, for the first query after reviews, for the last, and for each step's query: what is found is
+    // rung for.
+    for (nth, found) in
+        [(1, 3), (REVIEW_QUERIES, 3)].into_iter().chain((1..=3).map(|n| (REVIEW_QUERIES + n, 2)))
+    {
         let mut world = World::start().await;
         one_due_for_each_step(&mut world).await;
         let query = Plan::at_operation("sweeper", Side::DynamoDb, "Query", nth, Fault::Answer500Before);
@@ -155,7 +202,7 @@ async fn one_kind_of_work_that_cannot_be_found_holds_up_no_other() {
         assert_eq!(world.recorder().sum(Metric::Sweeps), 0.0);
         let rung =
             world.write_source.waiting().await.visible + world.acknowledge_source.waiting().await.visible;
-        assert_eq!(rung, 2, "query {nth}");
+        assert_eq!(rung, found, "query {nth}");
         world.wire.heal();
         world.settle().await;
         assert_eq!((world.rows().len(), world.telegram.calls().len()), (2, 2));
