@@ -5,7 +5,7 @@
 
 pub mod handler;
 
-use docket_domain::limits::{AWS_CALL_MS, RINGS_AT_ONCE, RINGS_PER_SWEEP_MAX};
+use docket_domain::limits::{RINGS_AT_ONCE, RINGS_PER_SWEEP_MAX, ROUND_MS};
 use docket_domain::metric::Metric;
 use docket_domain::moment::Moment;
 use docket_domain::ports::{Clock, Doorbell, Meter, StoreError, Submissions};
@@ -68,7 +68,7 @@ impl<S: Submissions, W: Doorbell, A: Doorbell, C: Clock, M: Meter> Sweeper<S, W,
     async fn ring(&self, step: DueStep, references: &[Reference], deadline: Moment, swept: &mut Swept) {
         let mut missed = 0;
         for some in references.chunks(RINGS_AT_ONCE) {
-            if self.clock.now().plus_millis(AWS_CALL_MS) > deadline {
+            if self.clock.now().plus_millis(ROUND_MS) > deadline {
                 tracing::warn!(step = "ring", outcome = "no_time", "left to the next sweep");
                 missed += some.len();
                 continue;

@@ -32,9 +32,14 @@ pub struct Handler<S, V, D, C, M> {
 impl<S: Submissions, V: Conversations, D: Doorbell, C: Clock, M: Meter> Function for Handler<S, V, D, C, M> {
     async fn handle(&self, event: Value, deadline: Moment) -> Result<Value, InvocationFailed> {
         let given = given_secret(&event);
-        let request: ApiGatewayV2httpRequest =
-            serde_json::from_value(event).map_err(|_| InvocationFailed("not an HTTP request"))?;
-        let (status, method) = self.respond(&request, given, deadline).await;
+        let is_http = event["requestContext"]["http"].is_object();
+        let request = match serde_json::from_value::<ApiGatewayV2httpRequest>(event) {
+            Ok(request) => Some(request),
+            // Whatever a stranger puts into a request must not look like a failure of ours.
+            Err(_) if is_http => None,
+            Err(_) => return Err(InvocationFailed("not an HTTP request")),
+        };
+        let (status, method) = self.respond(request.as_ref(), given, deadline).await;
         let mut response = json!({"statusCode": status.as_u16(), "isBase64Encoded": false});
         if let Some(method) = method {
             response["headers"] = json!({"content-type": "application/json"});
@@ -47,7 +52,7 @@ impl<S: Submissions, V: Conversations, D: Doorbell, C: Clock, M: Meter> Function
 impl<S: Submissions, V: Conversations, D: Doorbell, C: Clock, M: Meter> Handler<S, V, D, C, M> {
     async fn respond(
         &self,
-        request: &ApiGatewayV2httpRequest,
+        request: Option<&ApiGatewayV2httpRequest>,
         given: Option<Secret>,
         deadline: Moment,
     ) -> (StatusCode, Option<Value>) {
@@ -56,6 +61,7 @@ impl<S: Submissions, V: Conversations, D: Doorbell, C: Clock, M: Meter> Handler<
             tracing::warn!(step = "secret", outcome = "refused", "a request without the secret");
             return (StatusCode::UNAUTHORIZED, None);
         }
+        let Some(request) = request else { return self.ignored("unreadable_request") };
         let path = request.raw_path.as_deref().unwrap_or_default().trim_end_matches('/');
         // An HTTP API's stage may stand before the route.
         if !path.ends_with(PATH) {
@@ -67,11 +73,7 @@ impl<S: Submissions, V: Conversations, D: Doorbell, C: Clock, M: Meter> Handler<
         let incoming = body_of(request).and_then(|body| telegram::parse(&body).ok());
         let update = match incoming.unwrap_or(Incoming::Ignored("unreadable")) {
             Incoming::Update(update) => update,
-            Incoming::Ignored(cause) => {
-                self.webhook.meter.record(Metric::Ignored, 1.0);
-                tracing::info!(step = "update", outcome = "ignored", cause, "an update without effect");
-                return (StatusCode::OK, None);
-            }
+            Incoming::Ignored(cause) => return self.ignored(cause),
         };
         match self.webhook.answer(&update, deadline).await {
             Ok(reply) => (StatusCode::OK, telegram::method(&reply)),
@@ -83,6 +85,12 @@ impl<S: Submissions, V: Conversations, D: Doorbell, C: Clock, M: Meter> Handler<
     }
 
     /// Exactly one header with exactly a known value. Every known value is compared, in constant time.
+    fn ignored(&self, cause: &'static str) -> (StatusCode, Option<Value>) {
+        self.webhook.meter.record(Metric::Ignored, 1.0);
+        tracing::info!(step = "update", outcome = "ignored", cause, "an update without effect");
+        (StatusCode::OK, None)
+    }
+
     fn is_authentic(&self, given: &Secret) -> bool {
         self.secrets.iter().fold(false, |known, secret| {
             known | bool::from(secret.expose().as_bytes().ct_eq(given.expose().as_bytes()))

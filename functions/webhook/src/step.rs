@@ -4,6 +4,7 @@
 
 use docket_domain::catalog::Catalog;
 use docket_domain::intake::{self, Bot, Decision, Press, Update, button::Verb};
+use docket_domain::limits::ROUND_MS;
 use docket_domain::metric::Metric;
 use docket_domain::moment::Moment;
 use docket_domain::ports::{
@@ -16,8 +17,6 @@ use docket_domain::submission::{ChatId, Submission};
 
 /// Times an update is decided anew because another one of its chat was faster.
 const TRIES_MAX: usize = 8;
-/// Time that one more round with the store may take.
-const ROUND_MS: u64 = 2_000;
 
 /// Our own side failed: Telegram must deliver the update again.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

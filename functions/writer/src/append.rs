@@ -62,7 +62,7 @@ impl<S: Submissions, H: Sheet, D: Doorbell, C: Clock, M: Meter> Writer<S, H, D, 
             tracing::warn!(step = "append", outcome = "no_time", "left to the next sweep");
             return confirmed;
         }
-        let mut onward = match self.fit().await {
+        let mut onward = match self.fit(pending.len()).await {
             Ok(()) => Onward::Yes,
             Err(Unfit::Sheet(reason)) => Onward::PutOff(reason),
             Err(Unfit::Store(error)) => {
@@ -120,14 +120,14 @@ impl<S: Submissions, H: Sheet, D: Doorbell, C: Clock, M: Meter> Writer<S, H, D, 
     }
 
     /// The sheet takes rows: nobody has to mend a misplaced one first, its header is ours, a token is at hand.
-    async fn fit(&self) -> Result<(), Unfit> {
+    async fn fit(&self, rows: usize) -> Result<(), Unfit> {
         if self.a_row_is_misplaced().await.map_err(Unfit::Store)? {
             let reason = NotApplied::Halt(Cause::new("misplaced_row_in_review"));
-            self.say_not_applied(&reason);
+            self.say_not_applied("append", &reason);
             return Err(Unfit::Sheet(reason));
         }
-        self.sheet.ready().await.map_err(|reason| {
-            self.say_not_applied(&reason);
+        self.sheet.ready(rows).await.map_err(|reason| {
+            self.say_not_applied("append", &reason);
             Unfit::Sheet(reason)
         })
     }
@@ -255,11 +255,11 @@ impl<S: Submissions, H: Sheet, D: Doorbell, C: Clock, M: Meter> Writer<S, H, D, 
                 (Onward::PutOff(NotApplied::Halt(Cause::new("misplaced_row_in_review"))), false)
             }
             AppendOutcome::NotApplied(reason) => {
-                self.say_not_applied(reason);
+                self.say_not_applied("append", reason);
                 match reason {
                     NotApplied::CellAlone(_) => (Onward::Yes, false),
                     NotApplied::CellInCompany(_) => (Onward::Yes, true),
-                    NotApplied::TryAgain(_) | NotApplied::Busy(_) | NotApplied::Halt(_) => {
+                    NotApplied::TryAgain(_) | NotApplied::Busy { .. } | NotApplied::Halt(_) => {
                         (Onward::PutOff(reason.clone()), false)
                     }
                 }
@@ -271,13 +271,13 @@ impl<S: Submissions, H: Sheet, D: Doorbell, C: Clock, M: Meter> Writer<S, H, D, 
         }
     }
 
-    fn say_not_applied(&self, reason: &NotApplied) {
+    pub(crate) fn say_not_applied(&self, step: &'static str, reason: &NotApplied) {
         let cause = reason.cause();
         if let NotApplied::Halt(_) = reason {
             self.meter.record(Metric::SheetHalted, 1.0);
-            tracing::error!(step = "append", outcome = "halted", %cause, "the sheet refuses every row until somebody mends it");
+            tracing::error!(step, outcome = "halted", %cause, "the sheet refuses every row until somebody mends it");
         } else {
-            tracing::warn!(step = "append", outcome = "not_applied", %cause, "nothing was appended");
+            tracing::warn!(step, outcome = "not_applied", %cause, "nothing was appended");
         }
     }
 

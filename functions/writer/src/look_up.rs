@@ -3,6 +3,7 @@
 use docket_domain::limits::{MARKING_MS, REFERENCES_PER_LOOKUP_MAX, UPDATES_AT_ONCE};
 use docket_domain::metric::Metric;
 use docket_domain::moment::Moment;
+use docket_domain::outcome::NotApplied;
 use docket_domain::ports::{Applied, Clock, Doorbell, Meter, Sheet, Submissions};
 use docket_domain::reference::Reference;
 use docket_domain::row::Row;
@@ -30,7 +31,13 @@ impl<S: Submissions, H: Sheet, D: Doorbell, C: Clock, M: Meter> Writer<S, H, D, 
             return Vec::new();
         }
         let rows: Vec<Row> = uncertain.iter().map(|record| Row::of(&record.submission)).collect();
-        let findings = self.sheet.look_up(&rows).await;
+        let findings = self.sheet.look_up(&rows).await.unwrap_or_else(|reason| {
+            // Nobody may be appending meanwhile, so this is where a sheet that is gone shows.
+            if let NotApplied::Halt(_) = reason {
+                self.say_not_applied("look_up", &reason);
+            }
+            rows.iter().map(|_| Finding::Unreadable(reason.cause())).collect()
+        });
         self.meter.record(Metric::Lookups, 1.0);
         let kept: Vec<(Reference, Option<bool>)> = stream::iter(uncertain.into_iter().zip(findings))
             .map(|(record, finding)| self.keep_finding(record, finding, started_at))

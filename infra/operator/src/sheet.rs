@@ -34,7 +34,7 @@ pub fn cure(reason: &NotApplied, account: &str) -> String {
 fn stopped(reason: &NotApplied, account: &str) -> Stopped {
     let message = format!("Google Sheets: {}; {}", reason.cause(), cure(reason, account));
     match reason {
-        NotApplied::TryAgain(_) | NotApplied::Busy(_) => Stopped::Unreachable(message),
+        NotApplied::TryAgain(_) | NotApplied::Busy { .. } => Stopped::Unreachable(message),
         NotApplied::Halt(_) | NotApplied::CellAlone(_) | NotApplied::CellInCompany(_) => {
             Stopped::Refused(message)
         }

@@ -107,6 +107,9 @@ pub fn for_function(environment: &Environment, patience: Patience) -> Result<Sdk
         .retry_config(retries(patience))
         .timeout_config(timeouts(patience));
     sdk.set_endpoint_url(environment.optional("AWS_ENDPOINT_URL")?);
+    for service in ["DYNAMODB", "SQS", "SSM"] {
+        environment.optional(&format!("AWS_ENDPOINT_URL_{service}"))?;
+    }
     Ok(sdk.build())
 }
 

@@ -58,8 +58,10 @@ impl Environment {
     /// Of this process.
     #[must_use]
     pub fn of_process() -> Self {
-        let pairs =
-            std::env::vars_os().filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?)));
+        // A value that is no text is kept as one that shows it: a setting must not count as absent for that.
+        let pairs = std::env::vars_os().filter_map(|(name, value)| {
+            Some((name.into_string().ok()?, value.to_string_lossy().into_owned()))
+        });
         Self::of(pairs)
     }
 
@@ -112,8 +114,7 @@ impl Environment {
                 Err(ConfigError::of(name, format!("is missing (or {name}_PARAMETER)")))
             }
             None => Err(ConfigError::of(name, "is missing")),
-            Some(value) if value.is_empty() => Err(ConfigError::of(name, "is empty")),
-            Some(value) => Ok(value.clone()),
+            Some(value) => checked(name, value),
         }
     }
 
@@ -121,8 +122,7 @@ impl Environment {
     pub fn optional(&self, name: &str) -> Result<Option<String>, ConfigError> {
         match self.0.get(name) {
             None => Ok(None),
-            Some(value) if value.is_empty() => Err(ConfigError::of(name, "is empty")),
-            Some(value) => Ok(Some(value.clone())),
+            Some(value) => checked(name, value).map(Some),
         }
     }
 
@@ -326,13 +326,28 @@ impl Environment {
     }
 
     /// The level of our own log lines: Lambda's own setting for JSON logs.
-    #[must_use]
-    pub fn log_level(&self) -> tracing::Level {
-        self.0
-            .get("AWS_LAMBDA_LOG_LEVEL")
-            .and_then(|level| level.parse().ok())
-            .unwrap_or(tracing::Level::INFO)
+    ///
+    /// Lambda knows one level more, `FATAL`, which Docket has no lines for.
+    pub fn log_level(&self) -> Result<tracing::Level, ConfigError> {
+        const NAME: &str = "AWS_LAMBDA_LOG_LEVEL";
+        match self.optional(NAME)?.as_deref() {
+            None => Ok(tracing::Level::INFO),
+            Some("FATAL") => Ok(tracing::Level::ERROR),
+            Some(level) => level
+                .parse()
+                .map_err(|_| ConfigError::of(NAME, "must be TRACE, DEBUG, INFO, WARN, ERROR or FATAL")),
+        }
     }
+}
+
+fn checked(name: &str, value: &str) -> Result<String, ConfigError> {
+    if value.is_empty() {
+        return Err(ConfigError::of(name, "is empty"));
+    }
+    if value.contains(char::REPLACEMENT_CHARACTER) {
+        return Err(ConfigError::of(name, "is no text in UTF-8"));
+    }
+    Ok(value.to_owned())
 }
 
 /// Whether a secret may be sent there: https, or http that stays on this machine.
@@ -451,5 +466,54 @@ mod tests {
         let one = env(&[("BOT_TOKEN_PARAMETER", "/docket/token"), ("CATALOG_PARAMETER", "/docket/catalog")]);
         assert_eq!(one.parameters(&["BOT_TOKEN"]), Ok(vec![("BOT_TOKEN".into(), "/docket/token".into())]));
         assert!(env(&[("BOT_TOKEN_PARAMETER", " ")]).parameters(&["BOT_TOKEN"]).is_err());
+    }
+
+    #[test]
+    fn the_previous_secret_is_found_by_either_name_of_its_parameter() {
+        const NAME: &str = "WEBHOOK_SECRET_PREVIOUS";
+        let found = |pairs: &[(&str, &str)]| env(pairs).parameters(&[NAME]);
+        for name in ["WEBHOOK_SECRET_PREVIOUS_PARAMETER", "WEBHOOK_SECRET_PARAMETER_PREVIOUS"] {
+            assert_eq!(found(&[(name, "/docket/old")]), Ok(vec![(NAME.into(), "/docket/old".into())]));
+            assert!(found(&[(name, "")]).unwrap_err().to_string().starts_with(name));
+            let both = found(&[(name, "/docket/old"), (NAME, "old")]).unwrap_err().to_string();
+            assert!(both.starts_with(NAME) && both.contains(name), "{both}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_set_is_what_the_contract_says() {
+        let nothing = env(&[]);
+        assert_eq!(nothing.sheets_endpoint().as_deref(), Ok("https://sheets.googleapis.com"));
+        assert_eq!(nothing.telegram_endpoint().as_deref(), Ok("https://api.telegram.org"));
+        assert_eq!(nothing.retention_days(), Ok(365));
+        let timing = nothing.writer_timing().expect("the defaults fit each other");
+        assert_eq!(
+            (timing.settle_seconds, timing.append_timeout_ms, timing.lease_seconds),
+            (300, 25_000, 120)
+        );
+        assert_eq!(nothing.acknowledger_timing().expect("they fit").send_timeout_ms, 15_000);
+        assert_eq!(nothing.log_level(), Ok(tracing::Level::INFO));
+    }
+
+    #[test]
+    fn a_value_that_is_no_text_counts_as_set() {
+        let broken = String::from_utf8_lossy(b"3\xff0").into_owned();
+        let pairs = |name: &str| env(&[(name, &broken)]);
+        for name in ["SETTLE_SECONDS", "APPEND_TIMEOUT_MS", "LEASE_SECONDS", "SHEETS_ENDPOINT"] {
+            let refused = pairs(name).writer_timing().unwrap_err().to_string();
+            assert_eq!(refused, format!("{name} is no text in UTF-8"));
+        }
+        assert!(pairs("CATALOG").catalog().unwrap_err().to_string().starts_with("CATALOG is no text"));
+        assert!(pairs("AWS_LAMBDA_LOG_LEVEL").log_level().is_err());
+    }
+
+    #[test]
+    fn a_log_level_is_lambdas_or_refused() {
+        let level = |value| env(&[("AWS_LAMBDA_LOG_LEVEL", value)]).log_level();
+        assert_eq!(level("DEBUG"), Ok(tracing::Level::DEBUG));
+        assert_eq!(level("FATAL"), Ok(tracing::Level::ERROR));
+        for wrong in ["", "LOUD", "7 "] {
+            assert!(level(wrong).unwrap_err().to_string().starts_with("AWS_LAMBDA_LOG_LEVEL"), "{wrong}");
+        }
     }
 }

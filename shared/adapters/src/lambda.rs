@@ -58,9 +58,11 @@ where
 {
     let environment = Environment::of_process();
     complete_environment(&environment, name);
-    telemetry::start(environment.log_level());
+    let log_level = environment.log_level();
+    telemetry::start(*log_level.as_ref().unwrap_or(&tracing::Level::INFO));
     let meter = Arc::new(EmbeddedMeter::new(environment.function_name()));
     let started = async {
+        log_level?;
         let sdk = aws::for_function(&environment, aws::Patience::default())?;
         let client = aws_sdk_ssm::Client::new(&sdk);
         let settings = InParameters::new(environment.clone(), in_parameters, client);

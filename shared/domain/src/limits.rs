@@ -35,12 +35,18 @@ pub const BYTES_PER_APPEND_MAX: usize = 1_500_000;
 pub const REFERENCES_PER_LOOKUP_MAX: usize = ROWS_PER_APPEND_MAX;
 /// How long a header that was seen counts as seen: people change a sheet while a process lives.
 pub const HEADER_TRUSTED_SECONDS: u64 = 60;
+/// How long before an append of several rows: what goes astray, goes astray together.
+pub const HEADER_TRUSTED_FOR_SEVERAL_SECONDS: u64 = 5;
 /// Records due that one sweep rings for at most, for each step.
 pub const RINGS_PER_SWEEP_MAX: usize = 500;
 /// Rings that a sweep sends before it looks at the time again: one request to SQS.
 pub const RINGS_AT_ONCE: usize = 10;
 /// One call to AWS takes so long at most, with all the SDK's own tries.
 pub const AWS_CALL_MS: u64 = 7_000;
+/// Time that must remain to begin calls to AWS that only repeat or complete: the webhook's for one update, the sweeper's
+/// next rings. Ordinarily they take milliseconds. Longer ones may be cut off by the end of the invocation, as by any
+/// crash, and the records are made for that.
+pub const ROUND_MS: u64 = 2_000;
 /// Conditional updates in flight at once in one invocation.
 pub const UPDATES_AT_ONCE: usize = 16;
 /// Times one record may be tried (definitely not applied each time) before a person looks: with the pauses below,
@@ -51,8 +57,10 @@ pub const RETRY_PAUSE_SECONDS: u64 = 10;
 pub const RETRY_PAUSE_SECONDS_MAX: u64 = 900;
 /// Pause after a refusal that concerns the whole sheet, or the whole bot.
 pub const HALT_PAUSE_SECONDS: u64 = 60;
-/// Shortest pause after Sheets answers 429: its quotas are counted by the minute, and it sends no Retry-After.
+/// Shortest pause after Sheets answers 429: its quotas are counted by the minute, and mostly it sends no Retry-After.
 pub const BUSY_PAUSE_SECONDS: u64 = 60;
+/// Longest one, whatever a Retry-After says.
+pub const BUSY_PAUSE_SECONDS_MAX: u64 = 3_600;
 /// Jitter added to a busy pause at most.
 pub const BUSY_JITTER_SECONDS: u64 = 30;
 /// Pause after a read-back that taught nothing.

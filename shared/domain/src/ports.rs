@@ -137,14 +137,16 @@ pub trait Doorbell: Send + Sync {
 
 /// The sheet of one deployment.
 pub trait Sheet: Send + Sync {
-    /// Makes sure that a token can be had and that the tab's header is ours, reading it when it is not known to be.
-    fn ready(&self) -> impl Future<Output = Result<(), NotApplied>> + Send;
+    /// Makes sure that a token can be had and that the tab's header is ours, reading it when it is not known to be. For
+    /// several rows it must have been seen just now: what goes astray, goes astray together.
+    fn ready(&self, rows: usize) -> impl Future<Output = Result<(), NotApplied>> + Send;
 
     /// Appends all rows in one request, at most once.
     fn append(&self, rows: &[Row]) -> impl Future<Output = AppendOutcome> + Send;
 
-    /// Looks for each row by its reference and compares it, all in one look. One finding a row, in order.
-    fn look_up(&self, rows: &[Row]) -> impl Future<Output = Vec<Finding>> + Send;
+    /// Looks for each row by its reference and compares it, all in one look. One finding a row, in order; or why the sheet
+    /// taught nothing about any of them.
+    fn look_up(&self, rows: &[Row]) -> impl Future<Output = Result<Vec<Finding>, NotApplied>> + Send;
 
     /// The name by which answers and alarms call the tab.
     fn tab(&self) -> &str;

@@ -2,6 +2,8 @@
 //!
 //! No reply has a `parse_mode`: a customer's words are never markup. A reply is bounded to what Telegram takes.
 
+use unicode_segmentation::UnicodeSegmentation as _;
+
 use crate::catalog::{Catalog, fill};
 use crate::limits::MESSAGE_UTF16_UNITS_MAX;
 use crate::reference::Reference;
@@ -78,22 +80,22 @@ fn bounded(text: String) -> String {
     }
 }
 
-/// `text` in at most `room` UTF-16 units, cut between characters, with `mark` at the cut.
+/// `text` in at most `room` UTF-16 units, cut between what a reader sees as characters, with `mark` at the cut: a family,
+/// a flag or an accented letter stays whole. What has no such place to be cut at is cut between code points.
 fn shortened(text: &str, room: usize, mark: &str) -> String {
     if units(text) <= room {
         return text.to_owned();
     }
     let mut left = room.saturating_sub(units(mark) + 1);
-    let kept: String = text
-        .chars()
-        .take_while(|c| {
-            let fits = c.len_utf16() <= left;
-            left = left.saturating_sub(c.len_utf16());
-            fits
-        })
-        .collect();
-    // Not between the parts of one picture: a joiner or a variation selector at the end would leave half a family.
-    let kept = kept.trim_end_matches(['\u{200d}', '\u{fe0f}']);
+    let mut fits = |part: &str| {
+        let rest = left.checked_sub(units(part));
+        left = rest.unwrap_or(left);
+        rest.is_some()
+    };
+    let mut kept: String = text.graphemes(true).take_while(|part| fits(part)).collect();
+    if kept.is_empty() {
+        kept = text.chars().take_while(|c| fits(c.encode_utf8(&mut [0; 4]))).collect();
+    }
     format!("{kept}\n{mark}")
 }
 
@@ -115,6 +117,21 @@ mod tests {
             assert!(card.contains(&catalog.sentences.card_shortened));
             assert!(card.starts_with("above"));
         }
+        // Wherever the cut falls: no half of a family, of a flag, of an accented letter.
+        for whole in ["👨‍👩‍👧‍👦", "🇩🇰", "e\u{301}", "👍🏽", "😀"] {
+            for offset in 0..12 {
+                let text = format!("{}{}", "a".repeat(offset), whole.repeat(4_096));
+                let card = card_text(&catalog, "A quote", &text, None);
+                assert!(units(&card) <= MESSAGE_UTF16_UNITS_MAX);
+                let end = card.find(&catalog.sentences.card_shortened).expect("the mark is there");
+                let kept = &card[card.find(whole).expect("the beginning is there")..end];
+                assert_eq!(kept.trim_end().replace(whole, ""), "", "{whole} at {offset}");
+            }
+        }
+        // One that is longer than any message is cut all the same.
+        let endless = format!("a{}", "\u{301}".repeat(5_000));
+        let card = card_text(&catalog, "A quote", &endless, None);
+        assert!(units(&card) > 3_000 && units(&card) <= MESSAGE_UTF16_UNITS_MAX);
         // Also between the longest sentences that a catalogue may hold.
         let mut wordy = Catalog::default();
         wordy.sentences.card = format!("{{type}}{{summary}}{}", "x".repeat(500 - 15));

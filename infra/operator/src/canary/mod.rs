@@ -132,7 +132,7 @@ impl<S: Submissions, V: Conversations, G: Clock, C: Clock> Canary<S, V, G, C> {
 
     /// Before anything is said: an enquiry that cannot get into the sheet is better not made.
     async fn sheet_is_ready(&self) -> Result<((), String), Failed> {
-        match self.sheet.ready().await {
+        match self.sheet.ready(1).await {
             Ok(()) => Ok(((), format!("{} can be read and has its header", self.sheet.tab()))),
             Err(reason) => Err(self.sheet_failed("the sheet cannot be read", &reason)),
         }
@@ -141,7 +141,7 @@ impl<S: Submissions, V: Conversations, G: Clock, C: Clock> Canary<S, V, G, C> {
     fn sheet_failed(&self, what: &str, reason: &NotApplied) -> Failed {
         let found = format!("{what}: {}; {}", reason.cause(), cure(reason, self.sheet.account()));
         match reason {
-            NotApplied::TryAgain(_) | NotApplied::Busy(_) => Failed::unreachable(found),
+            NotApplied::TryAgain(_) | NotApplied::Busy { .. } => Failed::unreachable(found),
             NotApplied::Halt(_) | NotApplied::CellAlone(_) | NotApplied::CellInCompany(_) => {
                 Failed::refused(found)
             }

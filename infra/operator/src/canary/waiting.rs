@@ -7,7 +7,7 @@ use docket_domain::moment::Moment;
 use docket_domain::ports::{Clock, Conversations, Sheet as _, StoreError, Submissions};
 use docket_domain::reference::Reference;
 use docket_domain::row::Row;
-use docket_domain::status::{AckState, Finding, Record, WriteState};
+use docket_domain::status::{AckState, Cause, Finding, Record, WriteState};
 
 use super::Canary;
 use super::chat::SUMMARY;
@@ -57,21 +57,26 @@ impl<S: Submissions, V: Conversations, G: Clock, C: Clock> Canary<S, V, G, C> {
         .await
     }
 
+    async fn found(&self, row: &Row) -> Finding {
+        match self.sheet.look_up(std::slice::from_ref(row)).await {
+            Ok(findings) => {
+                findings.into_iter().next().unwrap_or_else(|| Finding::Unreadable(Cause::new("row_not_read")))
+            }
+            Err(reason) => Finding::Unreadable(reason.cause()),
+        }
+    }
+
     /// Exactly one row that says the same.
     pub(super) async fn one_equal_row(&self, row: &Row, end: Moment) -> Result<((), String), Failed> {
-        self.wait(end, SHEET_PAUSE_MS, async || {
-            match self.sheet.look_up(std::slice::from_ref(row)).await.pop().unwrap_or(Finding::None) {
-                Finding::OneEqual { range } => Ok(Look::There((), format!("one equal row, {range}"))),
-                Finding::None => {
-                    Ok(not_yet("no row has the reference, although the write is confirmed".into()))
-                }
-                Finding::OneDiffers { range } => {
-                    Err(Failed::refused(format!("the row at {range} says something else")))
-                }
-                Finding::Several { rows } => Err(Failed::refused(format!("{rows} rows have the reference"))),
-                Finding::Unreadable(cause) => {
-                    Ok(Look::NotYet(Failed::unreachable(format!("the sheet cannot be read: {cause}"))))
-                }
+        self.wait(end, SHEET_PAUSE_MS, async || match self.found(row).await {
+            Finding::OneEqual { range } => Ok(Look::There((), format!("one equal row, {range}"))),
+            Finding::None => Ok(not_yet("no row has the reference, although the write is confirmed".into())),
+            Finding::OneDiffers { range } => {
+                Err(Failed::refused(format!("the row at {range} says something else")))
+            }
+            Finding::Several { rows } => Err(Failed::refused(format!("{rows} rows have the reference"))),
+            Finding::Unreadable(cause) => {
+                Ok(Look::NotYet(Failed::unreachable(format!("the sheet cannot be read: {cause}"))))
             }
         })
         .await

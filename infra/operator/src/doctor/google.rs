@@ -23,7 +23,7 @@ pub(super) async fn check(environment: &Environment, checks: &mut Vec<Check>) {
     let failed = |name: &str, reason: &NotApplied| {
         let (cause, cure) = (reason.cause().to_string(), cure(reason, &account));
         match reason {
-            NotApplied::TryAgain(_) | NotApplied::Busy(_) => Check::not_known(name, cause, cure),
+            NotApplied::TryAgain(_) | NotApplied::Busy { .. } => Check::not_known(name, cause, cure),
             NotApplied::Halt(_) | NotApplied::CellAlone(_) | NotApplied::CellInCompany(_) => {
                 Check::wrong(name, cause, cure)
             }

@@ -26,7 +26,7 @@ impl<C: Clock> GoogleSheet<C> {
             return AppendOutcome::NotApplied(NotApplied::TryAgain(Cause::new("no_rows")));
         }
         // The caller asked before it claimed; asked again here, so that no path leads to an append past the header.
-        if let Err(reason) = self.ready_by(deadline).await {
+        if let Err(reason) = self.ready_by(rows.len(), deadline).await {
             return AppendOutcome::NotApplied(reason);
         }
         let outcome = self.post_rows(rows, deadline).await;
@@ -58,7 +58,7 @@ fn casts_doubt(outcome: &AppendOutcome) -> bool {
         AppendOutcome::NotApplied(reason) => match reason {
             NotApplied::Halt(_) | NotApplied::CellAlone(_) | NotApplied::CellInCompany(_) => true,
             // Says nothing of the tab; a read would only add to what made it busy.
-            NotApplied::TryAgain(_) | NotApplied::Busy(_) => false,
+            NotApplied::TryAgain(_) | NotApplied::Busy { .. } => false,
         },
         AppendOutcome::Applied(_) => false,
     }

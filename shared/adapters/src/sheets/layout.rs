@@ -2,12 +2,12 @@
 //!
 //! Nothing is appended to a tab whose first row is not our header, and no column is ever made. The header is read before
 //! a process appends for the first time, again once Google refused something or put rows elsewhere, and again when it was
-//! seen a while ago: people rename tabs and move columns while a process lives, and an append into swapped columns is
+//! seen a while ago, which for several rows at once is a moment: people rename tabs and move columns while a process lives, and an append into swapped columns is
 //! answered like any other.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use docket_domain::limits::HEADER_TRUSTED_SECONDS;
+use docket_domain::limits::{HEADER_TRUSTED_FOR_SEVERAL_SECONDS, HEADER_TRUSTED_SECONDS};
 use docket_domain::moment::Moment;
 use docket_domain::outcome::NotApplied;
 use docket_domain::outcome::sheets::header_is_ours;
@@ -27,30 +27,30 @@ pub(super) const HEADER_CELLS: &str = "A1:F1";
 #[derive(Debug, Default)]
 pub(super) struct Layout {
     /// Milliseconds since the epoch; 0 when the header is not known to be ours.
-    trusted_until_ms: AtomicI64,
+    seen_at_ms: AtomicI64,
 }
 
 impl Layout {
     /// The header must be read again before the next append.
     pub(super) fn doubt(&self) {
-        self.trusted_until_ms.store(0, Ordering::Release);
+        self.seen_at_ms.store(0, Ordering::Release);
     }
 
     /// The header was read at `now` or later, and is ours.
     fn trust(&self, now: Moment) {
-        let until = now.plus_seconds(HEADER_TRUSTED_SECONDS);
-        self.trusted_until_ms.store(until.millis(), Ordering::Release);
+        self.seen_at_ms.store(now.millis(), Ordering::Release);
     }
 
-    fn is_trusted(&self, now: Moment) -> bool {
-        now.millis() < self.trusted_until_ms.load(Ordering::Acquire)
+    fn is_trusted(&self, rows: usize, now: Moment) -> bool {
+        let seconds = if rows > 1 { HEADER_TRUSTED_FOR_SEVERAL_SECONDS } else { HEADER_TRUSTED_SECONDS };
+        now.millis() < self.seen_at_ms.load(Ordering::Acquire).saturating_add_unsigned(seconds * 1_000)
     }
 }
 
 impl<C: Clock> GoogleSheet<C> {
-    pub(super) async fn ready_by(&self, deadline: Deadline) -> Result<(), NotApplied> {
+    pub(super) async fn ready_by(&self, rows: usize, deadline: Deadline) -> Result<(), NotApplied> {
         let now = self.clock.now();
-        if self.layout.is_trusted(now) {
+        if self.layout.is_trusted(rows, now) {
             // A bad key must show before records are claimed, also when the header is known.
             return self.tokens.get(&self.http, now, deadline).await.map(|_| ());
         }

@@ -26,9 +26,13 @@ type Places<'a> = HashMap<&'a str, Vec<u32>>;
 type Contents = HashMap<u32, Result<Vec<Value>, Cause>>;
 
 impl<C: Clock> GoogleSheet<C> {
-    pub(super) async fn look_up_by(&self, rows: &[Row], deadline: Deadline) -> Vec<Finding> {
+    pub(super) async fn look_up_by(
+        &self,
+        rows: &[Row],
+        deadline: Deadline,
+    ) -> Result<Vec<Finding>, NotApplied> {
         if rows.is_empty() {
-            return Vec::new();
+            return Ok(Vec::new());
         }
         let column = match self.read_reference_column(deadline).await {
             Ok(column) => column,
@@ -36,12 +40,12 @@ impl<C: Clock> GoogleSheet<C> {
                 if matches!(reason, NotApplied::Halt(_)) {
                     self.layout.doubt();
                 }
-                return rows.iter().map(|_| Finding::Unreadable(reason.cause())).collect();
+                return Err(reason);
             }
         };
         let places = find(rows, &column);
         let contents = self.read_single_hits(&places, deadline).await;
-        rows.iter().map(|row| conclude(row, &places, &contents, self.address.tab())).collect()
+        Ok(rows.iter().map(|row| conclude(row, &places, &contents, self.address.tab())).collect())
     }
 
     /// Column A from its first cell to its last filled one.

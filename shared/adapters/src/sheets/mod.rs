@@ -121,15 +121,15 @@ fn is_unauthenticated(exchange: &Exchange) -> bool {
 }
 
 impl<C: Clock> Sheet for GoogleSheet<C> {
-    async fn ready(&self) -> Result<(), NotApplied> {
-        self.ready_by(Deadline::in_ms(self.read_timeout_ms)).await
+    async fn ready(&self, rows: usize) -> Result<(), NotApplied> {
+        self.ready_by(rows, Deadline::in_ms(self.read_timeout_ms)).await
     }
 
     async fn append(&self, rows: &[Row]) -> AppendOutcome {
         self.append_by(rows, Deadline::in_ms(self.append_timeout_ms)).await
     }
 
-    async fn look_up(&self, rows: &[Row]) -> Vec<Finding> {
+    async fn look_up(&self, rows: &[Row]) -> Result<Vec<Finding>, NotApplied> {
         self.look_up_by(rows, Deadline::in_ms(self.read_timeout_ms)).await
     }
 

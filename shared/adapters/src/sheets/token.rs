@@ -145,7 +145,10 @@ fn read_grant(step: Step, exchange: &Exchange, now: Moment) -> Result<Granted, N
             };
             granted.map_or_else(|| try_again("unreadable_answer"), Ok)
         }
-        Exchange::Answered { status: 429, .. } => Err(NotApplied::Busy(step.trouble("http_429"))),
+        Exchange::Answered { status: 429, retry_after_seconds, .. } => Err(NotApplied::Busy {
+            cause: step.trouble("http_429"),
+            retry_after_seconds: *retry_after_seconds,
+        }),
         Exchange::Answered { status: 400 | 401 | 403, body, .. } if is_refusal(body) => {
             Err(NotApplied::Halt(step.refusal()))
         }
@@ -238,7 +241,10 @@ mod tests {
                 assert_eq!(answered(status, page), Err(again), "{page}");
             }
         }
-        assert_eq!(answered(429, ""), Err(NotApplied::Busy(Cause::new("token_http_429"))));
+        assert_eq!(
+            answered(429, ""),
+            Err(NotApplied::Busy { cause: Cause::new("token_http_429"), retry_after_seconds: None })
+        );
         for status in [302, 404, 408, 500, 502, 503] {
             let again = NotApplied::TryAgain(Cause::new(format!("token_http_{status}")));
             assert_eq!(answered(status, refusal), Err(again));
@@ -274,7 +280,10 @@ mod tests {
                 let again = NotApplied::TryAgain(cause(&format!("http_{status}")));
                 assert_eq!(answered_at(step, status, "<html>"), Err(again));
             }
-            assert_eq!(answered_at(step, 429, refusal), Err(NotApplied::Busy(cause("http_429"))));
+            assert_eq!(
+                answered_at(step, 429, refusal),
+                Err(NotApplied::Busy { cause: cause("http_429"), retry_after_seconds: None })
+            );
             for status in [302, 404, 500, 503] {
                 let again = NotApplied::TryAgain(cause(&format!("http_{status}")));
                 assert_eq!(answered_at(step, status, refusal), Err(again));

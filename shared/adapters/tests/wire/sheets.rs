@@ -189,9 +189,9 @@ async fn nobody_there_means_not_applied() {
     );
     let tokenless = sheet(&other.url(), &format!("{}/token", nobody().await), "Intake");
     let no_token = NotApplied::TryAgain(Cause::new("token_connect"));
-    assert_eq!(tokenless.ready().await, Err(no_token.clone()));
+    assert_eq!(tokenless.ready(1).await, Err(no_token.clone()));
     assert_eq!(tokenless.append(&[row(1, "x")]).await, AppendOutcome::NotApplied(no_token.clone()));
-    assert_eq!(tokenless.look_up(&[row(1, "x")]).await, [Finding::Unreadable(no_token.cause())]);
+    assert_eq!(tokenless.look_up(&[row(1, "x")]).await, Err(no_token));
     let plain_tls = sheet(&other.https_url(), &format!("{}/token", other.url()), "Intake");
     let refused = plain_tls.append(&[row(1, "x")]).await;
     assert!(matches!(refused, AppendOutcome::NotApplied(NotApplied::TryAgain(_))), "{refused:?}");
@@ -229,7 +229,7 @@ async fn a_token_of_unknown_life_is_used_once() {
         let sheet = sheet(&other.url(), &format!("{}/token", other.url()), "Intake");
         // The header is not ours here: each `ready` reads it again, with another token.
         for round in 1..=3 {
-            assert!(sheet.ready().await.is_err());
+            assert!(sheet.ready(1).await.is_err());
             assert_eq!(asked.load(Ordering::SeqCst), round);
         }
     }
@@ -239,13 +239,16 @@ async fn a_token_of_unknown_life_is_used_once() {
 async fn a_bad_key_halts_and_a_troubled_token_endpoint_does_not() {
     for (act, expected) in [
         (Act::json(400, json!({"error": "invalid_grant"})), halt("credentials_refused")),
-        (Act::json(429, ""), NotApplied::Busy(Cause::new("token_http_429"))),
+        (
+            Act::json(429, ""),
+            NotApplied::Busy { cause: Cause::new("token_http_429"), retry_after_seconds: None },
+        ),
         (Act::json(503, ""), NotApplied::TryAgain(Cause::new("token_http_503"))),
         (Act::CloseAfterAll, NotApplied::TryAgain(Cause::new("token_cut"))),
     ] {
         let other = OtherSide::start(move |_| act.clone()).await;
         let sheet = sheet(&other.url(), &format!("{}/token", other.url()), "Intake");
-        assert_eq!(sheet.ready().await, Err(expected));
+        assert_eq!(sheet.ready(1).await, Err(expected));
         assert_eq!(other.seen("").await.len(), 1);
     }
 }
@@ -275,13 +278,13 @@ async fn another_header_halts_and_nothing_is_appended_until_it_is_mended() {
     })
     .await;
     let sheet = sheet(&other.url(), &format!("{}/token", other.url()), "Intake");
-    assert_eq!(sheet.ready().await, Err(halt("header_mismatch")));
+    assert_eq!(sheet.ready(1).await, Err(halt("header_mismatch")));
     assert_eq!(sheet.append(&[row(1, "x")]).await, AppendOutcome::NotApplied(halt("header_mismatch")));
-    assert_eq!(sheet.look_up(&[row(1, "x")]).await, [Finding::Unreadable(Cause::new("header_mismatch"))]);
+    assert_eq!(sheet.look_up(&[row(1, "x")]).await, Err(halt("header_mismatch")));
     assert!(other.seen("append").await.is_empty());
 
     mended.store(1, Ordering::SeqCst);
-    assert_eq!(sheet.ready().await, Ok(()));
+    assert_eq!(sheet.ready(1).await, Ok(()));
     let misplaced = AppendOutcome::Misplaced { range: "Intake!D3:I3".into() };
     assert_eq!(sheet.append(&[row(1, "x")]).await, misplaced);
     // A misplaced row casts doubt on the header: it is read again before anything else is appended.
@@ -320,7 +323,9 @@ async fn look(
     })
     .await;
     let sheet = sheet(&other.url(), &format!("{}/token", other.url()), "Intake");
-    let findings = sheet.look_up(rows).await;
+    let taught_nothing =
+        |reason: NotApplied| rows.iter().map(|_| Finding::Unreadable(reason.cause())).collect();
+    let findings = sheet.look_up(rows).await.unwrap_or_else(taught_nothing);
     assert!(other.seen("GET").await.len() <= 2);
     findings
 }
@@ -391,8 +396,8 @@ async fn a_failing_read_is_not_an_absent_row() {
         let other =
             OtherSide::start(move |line| if line.contains("/token") { token(0) } else { told.clone() }).await;
         let sheet = sheet(&other.url(), &format!("{}/token", other.url()), "Intake");
-        let findings = sheet.look_up(&[row(1, "x"), row(2, "x")]).await;
-        assert_eq!(findings, vec![Finding::Unreadable(Cause::new(word)); 2], "{act:?}");
+        let taught_nothing = sheet.look_up(&[row(1, "x"), row(2, "x")]).await.unwrap_err();
+        assert_eq!(taught_nothing.cause(), Cause::new(word), "{act:?}");
         assert_eq!(other.seen("GET").await.len(), 1, "{act:?}");
     }
 }

@@ -19,18 +19,30 @@ impl Command {
         let mut words = text.split_whitespace();
         let word = words.next()?.strip_prefix('/')?;
         let (name, bot) = word.split_once('@').map_or((word, None), |(name, bot)| (name, Some(bot)));
-        let command = match name.to_ascii_lowercase().as_str() {
+        // Whatever another bot's commands are: none of them is an enquiry.
+        if bot.is_some_and(|bot| is_a_bots_name(bot) && !bot.eq_ignore_ascii_case(username))
+            && !name.is_empty()
+        {
+            return Some(Self::ForAnotherBot);
+        }
+        if bot.is_some_and(|bot| !bot.eq_ignore_ascii_case(username)) {
+            return None;
+        }
+        Some(match name.to_ascii_lowercase().as_str() {
             "start" | "new" => Self::New,
             "cancel" => Self::Cancel,
             "help" => Self::Help,
             "status" => Self::Status(words.next().map(str::to_owned)),
             _ => return None,
-        };
-        match bot {
-            Some(bot) if !bot.eq_ignore_ascii_case(username) => Some(Self::ForAnotherBot),
-            Some(_) | None => Some(command),
-        }
+        })
     }
+}
+
+/// Five to 32 letters, digits and underscores, with `bot` at the end (Bot API, BotFather's rules).
+fn is_a_bots_name(name: &str) -> bool {
+    (5..=32).contains(&name.len())
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+        && name.to_ascii_lowercase().ends_with("bot")
 }
 
 #[cfg(test)]
@@ -46,13 +58,28 @@ mod tests {
         for text in ["/cancel", "/cancel\n", " /cancel"] {
             assert_eq!(parse(text), Some(Command::Cancel), "{text:?}");
         }
-        assert_eq!(parse("/start@OtherBot"), Some(Command::ForAnotherBot));
+        // Another bot's commands, known to us or not.
+        for text in ["/start@OtherBot", "/weather@OtherBot", "/cancelled@other_bot Kiel"] {
+            assert_eq!(parse(text), Some(Command::ForAnotherBot), "{text:?}");
+        }
         assert_eq!(parse("/status DK-1"), Some(Command::Status(Some("DK-1".into()))));
     }
 
     #[test]
     fn a_text_that_only_looks_like_a_command_stays_text() {
-        for text in ["/cancelled", "please /cancel it", "/", "cancel", "", "/@OurBot", "//cancel"] {
+        for text in [
+            "/cancelled",
+            "please /cancel it",
+            "/",
+            "cancel",
+            "",
+            "/@OurBot",
+            "/@OtherBot",
+            "//cancel",
+            "/weather@OurBot",
+            "/home@work",
+            "/start@home",
+        ] {
             assert_eq!(Command::parse(text, "OurBot"), None, "{text:?}");
         }
     }

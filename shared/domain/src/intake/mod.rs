@@ -228,6 +228,12 @@ impl Desk<'_> {
             Command::New if self.draft().is_some_and(|draft| message_id == draft.id) => {
                 self.show_again(chat_id, None)
             }
+            // Delivered again after the enquiry that it began was confirmed: nothing is to be said about it any more.
+            Command::New
+                if self.conversation.confirmed.iter().any(|confirmed| message_id < confirmed.message_id) =>
+            {
+                Decision::Answer(Reply::Silence)
+            }
             Command::New => {
                 let draft = Draft {
                     id: message_id,

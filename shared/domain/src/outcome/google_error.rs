@@ -14,6 +14,8 @@ pub(super) struct GoogleError {
     #[serde(default)]
     pub(super) message: String,
     #[serde(default)]
+    status: String,
+    #[serde(default)]
     errors: Vec<Reason>,
     #[serde(default)]
     details: Vec<Reason>,
@@ -33,13 +35,19 @@ impl GoogleError {
         (error.code == status).then_some(error)
     }
 
+    /// Too often, and not forbidden: by its status, or by any of the reasons that Google's interfaces give for it.
     pub(super) fn is_rate_limit(&self) -> bool {
-        self.errors.iter().chain(&self.details).any(|entry| {
-            matches!(
-                entry.reason.as_str(),
-                "userRateLimitExceeded" | "rateLimitExceeded" | "quotaExceeded" | "RATE_LIMIT_EXCEEDED"
-            )
-        })
+        self.status == "RESOURCE_EXHAUSTED"
+            || self.errors.iter().chain(&self.details).any(|entry| {
+                matches!(
+                    entry.reason.as_str(),
+                    "userRateLimitExceeded"
+                        | "rateLimitExceeded"
+                        | "quotaExceeded"
+                        | "dailyLimitExceeded"
+                        | "RATE_LIMIT_EXCEEDED"
+                )
+            })
     }
 
     pub(super) fn says(&self, words: &str) -> bool {

@@ -12,8 +12,8 @@ use crate::row::HEADER;
 pub enum NotApplied {
     /// The request did not get there: later again, bounded.
     TryAgain(Cause),
-    /// Too many requests: at least a minute later, no try counted.
-    Busy(Cause),
+    /// Too many requests: at least a minute later, and not before Google itself said, no try counted.
+    Busy { cause: Cause, retry_after_seconds: Option<u64> },
     /// A refusal that every row would meet: the sheet stops until somebody mends it.
     Halt(Cause),
     /// This one row's content was refused.
@@ -27,7 +27,7 @@ impl NotApplied {
     pub fn cause(&self) -> Cause {
         match self {
             Self::TryAgain(cause)
-            | Self::Busy(cause)
+            | Self::Busy { cause, .. }
             | Self::Halt(cause)
             | Self::CellAlone(cause)
             | Self::CellInCompany(cause) => cause.clone(),
@@ -76,13 +76,15 @@ pub fn classify_append(exchange: &Exchange, tab: &str, rows: usize) -> AppendOut
         Exchange::NotSent(cause) => AppendOutcome::NotApplied(NotApplied::TryAgain(cause.clone())),
         Exchange::Lost(cause) => AppendOutcome::Unknown(cause.clone()),
         Exchange::Answered { status: 200..=299, body, .. } => read_applied(body, tab, rows),
-        Exchange::Answered { status, body, .. } => match refusal(*status, body) {
-            Some(NotApplied::CellAlone(_)) if rows > 1 => {
-                AppendOutcome::NotApplied(NotApplied::CellInCompany(NotApplied::cell_in_company()))
+        Exchange::Answered { status, body, retry_after_seconds } => {
+            match refusal(*status, body, *retry_after_seconds) {
+                Some(NotApplied::CellAlone(_)) if rows > 1 => {
+                    AppendOutcome::NotApplied(NotApplied::CellInCompany(NotApplied::cell_in_company()))
+                }
+                Some(reason) => AppendOutcome::NotApplied(reason),
+                None => AppendOutcome::Unknown(Cause::new(format!("http_{status}"))),
             }
-            Some(reason) => AppendOutcome::NotApplied(reason),
-            None => AppendOutcome::Unknown(Cause::new(format!("http_{status}"))),
-        },
+        }
     }
 }
 
@@ -92,15 +94,18 @@ pub fn classify_failed_read(exchange: &Exchange) -> NotApplied {
     match exchange {
         Exchange::NotSent(cause) | Exchange::Lost(cause) => NotApplied::TryAgain(cause.clone()),
         Exchange::Answered { status: 200..=299, .. } => NotApplied::TryAgain(Cause::new("unreadable_answer")),
-        Exchange::Answered { status, body, .. } => refusal(*status, body)
-            .unwrap_or_else(|| NotApplied::TryAgain(Cause::new(format!("http_{status}")))),
+        Exchange::Answered { status, body, retry_after_seconds } => {
+            refusal(*status, body, *retry_after_seconds)
+                .unwrap_or_else(|| NotApplied::TryAgain(Cause::new(format!("http_{status}"))))
+        }
     }
 }
 
 /// An answer that proves that nothing was applied; none for every other one.
-fn refusal(status: u16, body: &[u8]) -> Option<NotApplied> {
+fn refusal(status: u16, body: &[u8], retry_after_seconds: Option<u64>) -> Option<NotApplied> {
+    let busy = |cause: &str| Some(NotApplied::Busy { cause: Cause::new(cause), retry_after_seconds });
     if status == 429 {
-        return Some(NotApplied::Busy(Cause::new("http_429")));
+        return busy("http_429");
     }
     // Only Google's own words prove that Google refused: a page of some front between us proves nothing.
     let error = GoogleError::parse(status, body)?;
@@ -117,7 +122,7 @@ fn refusal(status: u16, body: &[u8]) -> Option<NotApplied> {
         400 if error.says("delete all non-frozen rows") => halt("only_row_left"),
         400 => halt("http_400"),
         401 => halt("unauthenticated"),
-        403 if error.is_rate_limit() => Some(NotApplied::Busy(Cause::new("rate_limit_403"))),
+        403 if error.is_rate_limit() => busy("rate_limit_403"),
         403 => halt("permission_denied"),
         404 => halt("spreadsheet_not_found"),
         413 => halt("request_too_large"),

@@ -10,8 +10,8 @@ use super::{
     Attempt, AttemptToken, Cause, DueStep, NotPossible, OpenReview, ReviewReason, Wait, retry_pause_seconds,
 };
 use crate::limits::{
-    BUSY_JITTER_SECONDS, BUSY_PAUSE_SECONDS, HALT_PAUSE_SECONDS, LOOKUP_PERCENTS, UNREADABLE_PAUSE_SECONDS,
-    UNREADABLE_SECONDS_MAX, WRITE_TRIES_MAX,
+    BUSY_JITTER_SECONDS, BUSY_PAUSE_SECONDS, BUSY_PAUSE_SECONDS_MAX, HALT_PAUSE_SECONDS, LOOKUP_PERCENTS,
+    UNREADABLE_PAUSE_SECONDS, UNREADABLE_SECONDS_MAX, WRITE_TRIES_MAX,
 };
 use crate::moment::Moment;
 use crate::outcome::NotApplied;
@@ -355,8 +355,10 @@ impl Write {
             }
             NotApplied::TryAgain(_) => (tries + 1, in_seconds(retry_pause_seconds(tries + 1))),
             // The pause is the sheet's fault, not the record's: it costs no try.
-            NotApplied::Busy(_) => {
-                (tries, in_seconds(BUSY_PAUSE_SECONDS + jitter_seconds.min(BUSY_JITTER_SECONDS)))
+            NotApplied::Busy { retry_after_seconds, .. } => {
+                let asked = retry_after_seconds.unwrap_or(0).min(BUSY_PAUSE_SECONDS_MAX);
+                let pause = BUSY_PAUSE_SECONDS.max(asked) + jitter_seconds.min(BUSY_JITTER_SECONDS);
+                (tries, in_seconds(pause))
             }
             NotApplied::Halt(_) => (tries, in_seconds(HALT_PAUSE_SECONDS)),
             NotApplied::CellAlone(_) => (tries + 1, review),

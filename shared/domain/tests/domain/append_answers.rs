@@ -219,7 +219,10 @@ fn too_many_requests_are_a_pause_in_whatever_words() {
         for body in ["", "{", HTML, &quota, &google(429, "x")] {
             assert_eq!(
                 meaning(429, body, rows),
-                AppendOutcome::NotApplied(NotApplied::Busy(cause("http_429"))),
+                AppendOutcome::NotApplied(NotApplied::Busy {
+                    cause: cause("http_429"),
+                    retry_after_seconds: None
+                }),
                 "{body}"
             );
         }
@@ -230,7 +233,10 @@ fn too_many_requests_are_a_pause_in_whatever_words() {
         ] {
             assert_eq!(
                 meaning(403, &body.to_string(), rows),
-                AppendOutcome::NotApplied(NotApplied::Busy(cause("rate_limit_403")))
+                AppendOutcome::NotApplied(NotApplied::Busy {
+                    cause: cause("rate_limit_403"),
+                    retry_after_seconds: None
+                })
             );
         }
     }
@@ -288,7 +294,7 @@ fn a_read_that_failed_says_why_and_never_that_the_row_is_absent() {
         (answered(200, HTML), N::TryAgain(cause("unreadable_answer"))),
         (answered(500, ""), N::TryAgain(cause("http_500"))),
         (answered(403, HTML), N::TryAgain(cause("http_403"))),
-        (answered(429, ""), N::Busy(cause("http_429"))),
+        (answered(429, ""), N::Busy { cause: cause("http_429"), retry_after_seconds: None }),
         (answered(400, &google(400, "Unable to parse range: x")), N::Halt(cause("no_such_tab"))),
         (answered(401, &google(401, "x")), N::Halt(cause("unauthenticated"))),
         (answered(403, &google(403, "x")), N::Halt(cause("permission_denied"))),
@@ -340,7 +346,7 @@ proptest::proptest! {
         let expected = if status == 429 { "busy" } else { "unknown" };
         let is = match outcome {
             AppendOutcome::Unknown(_) => "unknown",
-            AppendOutcome::NotApplied(NotApplied::Busy(_)) => "busy",
+            AppendOutcome::NotApplied(NotApplied::Busy { .. }) => "busy",
             _ => "more",
         };
         proptest::prop_assert_eq!(is, expected);

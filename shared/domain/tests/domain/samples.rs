@@ -162,10 +162,13 @@ pub(crate) fn write_events() -> Vec<WriteEvent> {
     events
 }
 
-pub(crate) fn not_applied() -> [NotApplied; 5] {
+pub(crate) fn not_applied() -> [NotApplied; 8] {
     [
         NotApplied::TryAgain(cause("refused")),
-        NotApplied::Busy(cause("http_429")),
+        NotApplied::Busy { cause: cause("http_429"), retry_after_seconds: None },
+        NotApplied::Busy { cause: cause("http_429"), retry_after_seconds: Some(5) },
+        NotApplied::Busy { cause: cause("http_429"), retry_after_seconds: Some(300) },
+        NotApplied::Busy { cause: cause("http_429"), retry_after_seconds: Some(86_400) },
         NotApplied::Halt(cause("no_such_tab")),
         NotApplied::CellAlone(cause("cell_refused")),
         NotApplied::CellInCompany(cause("cell_refused_in_company")),

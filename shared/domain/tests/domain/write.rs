@@ -270,9 +270,15 @@ fn a_busy_or_halted_sheet_costs_no_try_and_a_busy_one_is_left_alone_for_a_minute
         };
         let due_at = record_with(&after).due().map(|(_, due_at)| due_at);
         match reason {
-            NotApplied::Busy(_) => {
+            NotApplied::Busy { retry_after_seconds, .. } => {
                 seen += 1;
-                let pause = BUSY_PAUSE_SECONDS + (*jitter_seconds).min(BUSY_JITTER_SECONDS);
+                // As long as Google asks, within reason, and never less than a minute.
+                let asked = match retry_after_seconds {
+                    Some(300) => 300,
+                    Some(86_400) => 3_600,
+                    Some(_) | None => BUSY_PAUSE_SECONDS,
+                };
+                let pause = asked + (*jitter_seconds).min(BUSY_JITTER_SECONDS);
                 assert_eq!(due_at, Some(now().plus_seconds(pause).up_to_second()));
                 assert_eq!(after.attempts, tries_before);
             }

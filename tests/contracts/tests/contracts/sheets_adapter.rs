@@ -93,14 +93,14 @@ fn halt(cause: &str) -> NotApplied {
 #[tokio::test]
 async fn what_is_appended_is_found_equal_where_the_answer_said() {
     let google = google("Intake").await;
-    assert_eq!(google.adapter.ready().await, Ok(()));
+    assert_eq!(google.adapter.ready(1).await, Ok(()));
     let rows = [row(1, "=1+1"), row(2, "007"), row(3, "two\nlines, and 'quotes' \u{1f600}")];
     let places = google.appended(&rows).await;
     assert_eq!(places, ["'Intake'!A2:F2", "'Intake'!A3:F3", "'Intake'!A4:F4"]);
-    let found = google.adapter.look_up(&rows).await;
+    let found = google.adapter.look_up(&rows).await.unwrap();
     let equal = |range: &str| Finding::OneEqual { range: range.into() };
     assert_eq!(found, places.iter().map(|range| equal(range)).collect::<Vec<_>>());
-    assert_eq!(google.adapter.look_up(&[row(4, "never appended")]).await, [Finding::None]);
+    assert_eq!(google.adapter.look_up(&[row(4, "never appended")]).await, Ok(vec![Finding::None]));
     assert_eq!(google.rows()[1][3], json!("=1+1"));
 }
 
@@ -127,7 +127,7 @@ async fn a_tab_is_reached_by_any_name_it_can_have() {
         let places = google.appended(std::slice::from_ref(&first)).await;
         let quoted = tab.replace('\'', "''");
         assert_eq!(places, [format!("'{quoted}'!A2:F2")]);
-        let found = google.adapter.look_up(&[first]).await;
+        let found = google.adapter.look_up(&[first]).await.unwrap();
         assert!(matches!(&found[0], Finding::OneEqual { .. }), "{tab}: {found:?}");
         assert_eq!((google.rows().len(), google.sheets.rows("First").len()), (2, 1), "{tab}");
     }
@@ -138,11 +138,11 @@ async fn another_header_stops_the_sheet_until_it_is_mended() {
     let google = google("Intake").await;
     let swapped = ["reference", "confirmed_at", "summary", "request_type", "contact", "chat_id"];
     google.sheets.set_header("Intake", &swapped);
-    let refused = google.adapter.ready().await.unwrap_err();
+    let refused = google.adapter.ready(1).await.unwrap_err();
     assert!(matches!(&refused, NotApplied::Halt(_)), "{refused:?}");
     let outcome = google.adapter.append(&[row(1, "words")]).await;
     assert_eq!(outcome, AppendOutcome::NotApplied(refused));
-    assert!(matches!(google.adapter.look_up(&[row(1, "words")]).await[0], Finding::Unreadable(_)));
+    assert!(matches!(google.adapter.look_up(&[row(1, "words")]).await, Err(NotApplied::Halt(_))));
     assert_eq!(google.sheets.write_requests().len(), 0);
     google.sheets.set_header("Intake", &HEADER);
     google.appended(&[row(1, "words")]).await;
@@ -155,7 +155,7 @@ async fn another_header_stops_the_sheet_until_it_is_mended() {
     google.sheets.insert_column("Intake", "A");
     let outcome = google.adapter.append(&[row(2, "words")]).await;
     assert!(matches!(outcome, AppendOutcome::NotApplied(NotApplied::Halt(_))), "{outcome:?}");
-    assert!(matches!(google.adapter.look_up(&[row(1, "words")]).await[0], Finding::Unreadable(_)));
+    assert!(matches!(google.adapter.look_up(&[row(1, "words")]).await, Err(NotApplied::Halt(_))));
 }
 
 #[tokio::test]
@@ -218,17 +218,21 @@ async fn each_step_to_a_borrowed_token_fails_by_its_own_name_and_nothing_is_appe
         (On::Impersonations, Behaviour::hangs_up(), again("impersonation_cut")),
         (On::Federations, Behaviour::serves_body_cut_to(20), again("federation_unreadable_answer")),
         (On::Impersonations, Behaviour::serves_body_cut_to(20), again("impersonation_unreadable_answer")),
-        (On::Federations, Behaviour::quota_exhausted(), NotApplied::Busy(Cause::new("federation_http_429"))),
+        (
+            On::Federations,
+            Behaviour::quota_exhausted(),
+            NotApplied::Busy { cause: Cause::new("federation_http_429"), retry_after_seconds: None },
+        ),
         (
             On::Impersonations,
             Behaviour::quota_exhausted(),
-            NotApplied::Busy(Cause::new("impersonation_http_429")),
+            NotApplied::Busy { cause: Cause::new("impersonation_http_429"), retry_after_seconds: None },
         ),
     ] {
         google.sheets.next(on, behaviour);
         let outcome = google.adapter.append(&[row(1, "words")]).await;
         assert_eq!(outcome, AppendOutcome::NotApplied(expected.clone()));
-        assert_eq!(google.adapter.ready().await, Ok(()), "after {expected:?}");
+        assert_eq!(google.adapter.ready(1).await, Ok(()), "after {expected:?}");
         google.sheets.token().revoke_all();
         google.clock.turn(3_600_000);
     }
@@ -243,7 +247,7 @@ async fn two_hundred_rows_are_one_request_and_a_hundred_are_found_in_one_look() 
     assert_eq!((google.sheets.write_requests().len(), google.rows().len()), (1, 201));
     assert_eq!(places.last().map(String::as_str), Some("'Intake'!A201:F201"));
     let reads = google.sheets.read_requests().len();
-    let found = google.adapter.look_up(&rows[100..]).await;
+    let found = google.adapter.look_up(&rows[100..]).await.unwrap();
     let expected: Vec<Finding> =
         places[100..].iter().map(|range| Finding::OneEqual { range: range.clone() }).collect();
     assert_eq!(found, expected);
@@ -263,7 +267,7 @@ async fn what_people_did_to_the_rows_is_told_apart() {
     google.sheets.put_row("Intake", 7, &google.rows()[3].clone());
     google.sheets.delete_row("Intake", 5);
     google.sheets.sort_by_column("Intake", "D");
-    let found = google.adapter.look_up(&rows).await;
+    let found = google.adapter.look_up(&rows).await.unwrap();
     assert!(matches!(&found[0], Finding::OneEqual { .. }), "{found:?}");
     assert!(matches!(&found[1], Finding::OneDiffers { .. }), "{found:?}");
     assert_eq!(found[2], Finding::Several { rows: 2 });

@@ -3,6 +3,8 @@
 //! The table of the design, shown from the outside: what the record says afterwards, what is in the sheet, who was told,
 //! and how often Google was asked.
 
+use std::collections::BTreeSet;
+
 use docket_world::Tampering;
 use docket_world::sheets::{Behaviour, FailureBody, On};
 use docket_world::wire::{Fault, Plan, Side};
@@ -308,6 +310,28 @@ async fn a_misplaced_row_that_a_person_removed_is_appended_again_by_order_only()
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn several_rows_together_never_go_astray_for_a_header_that_was_seen_a_while_ago() {
+    let mut world = world().await;
+    let before = world.record_enquiries(1).await;
+    world.settle().await;
+    // Ten seconds after the header was seen; Google would follow the table to its new columns.
+    world.turn_seconds(10);
+    world.sheets.insert_column("Intake", "A");
+    let later = world.record_enquiries(5).await;
+    world.sheets.next(On::Appends, Behaviour::writes_misplaced("Intake!B3:G7"));
+    world.work().await;
+    all_are(&world, &later, "pending header_mismatch").await;
+    assert_eq!(appends(&world), 1);
+
+    world.sheets.heal();
+    for (number, row) in (1..).zip(world.sheets.rows("Intake")) {
+        world.sheets.put_row("Intake", number, &row[1..]);
+    }
+    each_is_written_once(&mut world, &later).await;
+    world.check_rules_but_for(&rows_touched(&before)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_blank_column_inserted_before_ours_lets_at_most_one_append_astray() {
     let mut world = world().await;
     let before = world.record_enquiries(1).await;
@@ -342,6 +366,7 @@ async fn a_blank_column_inserted_before_ours_lets_at_most_one_append_astray() {
 #[derive(Debug, Clone, Copy)]
 enum Nobody {
     RefusesTcp,
+    HasNoSuchName,
     SpeaksTls,
     GivesTokensBecauseItRefusesTcp,
     GivesTokensBecauseItFails,
@@ -353,6 +378,7 @@ enum Nobody {
 async fn a_request_that_never_left_is_not_applied_and_goes_later() {
     let all = [
         (Nobody::RefusesTcp, "connect"),
+        (Nobody::HasNoSuchName, "name_resolution"),
         (Nobody::SpeaksTls, "tls"),
         (Nobody::GivesTokensBecauseItRefusesTcp, "token_connect"),
         (Nobody::GivesTokensBecauseItFails, "token_http_500"),
@@ -369,6 +395,10 @@ async fn a_request_that_never_left_is_not_applied_and_goes_later() {
         let references = world.record_enquiries(count).await;
         match nobody {
             Nobody::RefusesTcp => world.refuse_connections("writer", Side::Sheets, true).await,
+            // A top-level domain that is kept from existing (RFC 6761).
+            Nobody::HasNoSuchName => {
+                world.deploy(|settings| settings.sheets_endpoint = Some("http://docket.invalid".into()));
+            }
             Nobody::SpeaksTls => {
                 let over_tls = world.url("writer", Side::Sheets).replace("http://", "https://");
                 world.deploy(|settings| settings.sheets_endpoint = Some(over_tls));
@@ -553,6 +583,40 @@ async fn a_busy_sheet_is_left_alone_for_a_minute_and_costs_no_try() {
         world.check_rules().await;
     })
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_busy_sheet_that_asks_for_more_than_a_minute_is_left_alone_for_so_long() {
+    let mut world = world().await;
+    let references = world.record_enquiries(2).await;
+    world.sheets.next(On::Appends, Behaviour::quota_exhausted_retry_after(300));
+    let turned_away_at = world.now();
+    world.work().await;
+    for reference in &references {
+        let pause = world.record(reference).await.due().unwrap().1.seconds_since(turned_away_at);
+        assert!((300..=331).contains(&pause), "{pause} s");
+    }
+    world.run_minutes(4).await;
+    assert_eq!(appends(&world), 1);
+    each_is_written_once(&mut world, &references).await;
+    world.check_rules().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn records_that_were_turned_away_together_do_not_all_come_back_together() {
+    let mut pauses = BTreeSet::new();
+    for _ in 0..8 {
+        let mut world = world().await;
+        let references = world.record_enquiries(1).await;
+        world.sheets.next(On::Appends, Behaviour::quota_exhausted());
+        let turned_away_at = world.now();
+        world.work().await;
+        pauses.insert(world.record(&references[0]).await.due().unwrap().1.seconds_since(turned_away_at));
+        world.settle().await;
+        world.check_rules().await;
+    }
+    // One of 31 pauses, eight times the same: once in 27 billion runs.
+    assert!(pauses.len() > 1, "{pauses:?}");
 }
 
 // ---- A cell that Google does not take ----------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 //! The only clock: what is due is rung for, what waits for a person is counted, and nothing is ever changed by it.
 
-use docket_domain::limits::{AWS_CALL_MS, RINGS_PER_SWEEP_MAX};
+use docket_domain::limits::{RINGS_PER_SWEEP_MAX, ROUND_MS};
 use docket_domain::metric::Metric;
 use docket_domain::reference::Reference;
 use docket_domain::status::{
@@ -156,7 +156,7 @@ async fn a_sweep_that_runs_out_of_time_still_says_what_waits_and_leaves_the_rest
         })
         .await;
     let mut summaries = Vec::new();
-    for left_ms in [0, AWS_CALL_MS - 1, AWS_CALL_MS] {
+    for left_ms in [0, ROUND_MS - 1, ROUND_MS] {
         world.shorten_invocations(left_ms);
         let summary = world.sweep().await.unwrap();
         summaries

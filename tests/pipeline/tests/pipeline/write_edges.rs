@@ -101,6 +101,24 @@ async fn a_sheet_that_stops_with_a_write_uncertain_heals_into_every_row_once() {
     .await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sheet_that_is_gone_is_said_to_have_stopped_though_nothing_waits_to_be_appended() {
+    for mishap in
+        [Mishap::TabRenamed, Mishap::ColumnsSwapped, Mishap::NoLongerShared, Mishap::SpreadsheetGone]
+    {
+        let mut world = world().await;
+        let unsettled = uncertain(&mut world, 1, Behaviour::writes_then_hangs_up()).await;
+        assert!(!is_said_to_have_stopped(&world));
+        mishap.happen(&world);
+        world.run_minutes(2).await;
+        all_are(&world, &unsettled, "uncertain").await;
+        assert!(is_said_to_have_stopped(&world), "{mishap:?}");
+        mishap.be_mended(&world);
+        each_is_written_once(&mut world, &unsettled).await;
+        world.check_rules().await;
+    }
+}
+
 fn rows_in(call: &docket_world::wire::Call) -> usize {
     call.json()["values"].as_array().map_or(0, Vec::len)
 }

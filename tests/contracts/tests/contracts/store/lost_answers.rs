@@ -73,7 +73,11 @@ fn writes_that_may_follow_a_claim() -> Vec<(&'static str, bool, WriteEvent)> {
         ("unknown", false, WriteEvent::Unknown { cause: cause(), settle_seconds: 300 }),
         ("misplaced", false, WriteEvent::Misplaced { range: "'Intake'!D3:I3".into() }),
         ("try-again", false, not_applied(NotApplied::TryAgain(Cause::new("connection_failed")))),
-        ("busy", false, not_applied(NotApplied::Busy(Cause::new("http_429")))),
+        (
+            "busy",
+            false,
+            not_applied(NotApplied::Busy { cause: Cause::new("http_429"), retry_after_seconds: None }),
+        ),
         ("halt", false, not_applied(NotApplied::Halt(Cause::new("http_403")))),
         ("cell-alone", false, not_applied(NotApplied::CellAlone(Cause::new("cell_refused")))),
         ("in-company", false, not_applied(NotApplied::CellInCompany(Cause::new("cell_refused_in_company")))),
