@@ -272,7 +272,11 @@ mod tests {
             Err(SummaryError::TooLong { units: 3_002, max: 3_000 })
         );
         for length in [49_999, 50_000, 50_001] {
-            assert!(Summary::clean(&"x".repeat(length)).is_err());
+            for unit in ["x", "😀"] {
+                let text = unit.repeat(length);
+                let units = length * unit.encode_utf16().count();
+                assert_eq!(Summary::clean(&text), Err(SummaryError::TooLong { units, max: 3_000 }));
+            }
         }
     }
 

@@ -142,6 +142,8 @@ async fn every_update_delivered_again_after_the_confirm_leaves_the_one_record_as
             "Already recorded: this enquiry is kept under the reference {reference}. Nothing was added."
         );
         assert_eq!((&told[3], &told[4]), (&already, &already), "after {wait_seconds} s");
+        // Its beginning does not begin another one.
+        assert_eq!((told[0].as_str(), told[7].as_str()), ("", ""), "after {wait_seconds} s");
         one_record(&mut world, &reference, &format!("after {wait_seconds} s")).await;
     }
 }

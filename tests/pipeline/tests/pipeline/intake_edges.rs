@@ -457,3 +457,25 @@ async fn somebody_elses_press_records_nothing() {
     world.settle().await;
     world.check_rules().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn words_written_in_a_thread_are_taken_and_nothing_is_sent_into_a_thread() {
+    // The general topic, a topic, and what is only a reply: Telegram refuses some of these ids when they come back.
+    for (thread_id, is_topic) in [(1, true), (1, false), (77, true), (77, false)] {
+        let mut world = World::start().await;
+        let ann = world.customer(CHAT, "Ann");
+        world.say(ann.text_in_thread("/new", thread_id, is_topic)).await;
+        world.say(ann.press_button("A quote")).await;
+        world.say(ann.text_in_thread("New gutters, please.", thread_id, is_topic)).await;
+        world.say(ann.press_button("Confirm")).await;
+        world.settle().await;
+        assert_eq!(world.acknowledgements(CHAT).len(), 1, "thread {thread_id}, topic {is_topic}");
+        for answer in &world.webhook_answers {
+            assert!(!String::from_utf8_lossy(&answer.body).contains("message_thread_id"));
+        }
+        for call in world.telegram.calls() {
+            assert!(!call.parameters.to_string().contains("message_thread_id"), "{}", call.parameters);
+        }
+        world.check_rules().await;
+    }
+}

@@ -56,6 +56,18 @@ async fn only_the_exact_secret_is_let_in_and_nothing_is_called_before() {
         elsewhere["queryStringParameters"] = json!({ HEADER: "good" });
         elsewhere
     });
+    // Headers that no event type takes: a stranger's request is refused, and is no failure of ours.
+    for odd in [
+        json!(null),
+        json!([]),
+        json!({"host": 7}),
+        json!({"host": {"a": "b"}}),
+        json!({"h\u{e4}": "x\u{7f}"}),
+    ] {
+        let mut event = http_event(new.to_string(), None);
+        event["headers"] = odd;
+        refused.push(event);
+    }
     // Not even looked at: neither the body, nor the path, nor the method.
     for body in ["", "{", "[[[[", &"x".repeat(1_000_000)] {
         refused.push(http_event(body.to_owned(), Some("wrong")));

@@ -112,9 +112,10 @@ fn every_expression_names_attributes_and_values_only_through_placeholders() {
     ];
     expressions.extend(DueStep::ALL.map(|step| Condition::due(step, now())));
     expressions.extend(ReviewReason::ALL.map(Condition::review));
+    let records = every_state();
+    expressions.extend(records.iter().map(Condition::removable));
     let mut texts: Vec<(String, Placeholders)> =
         expressions.into_iter().map(|condition| (condition.expression, condition.with)).collect();
-    let records = every_state();
     for next in &records {
         let item = to_item(next, now(), 365);
         for seen in records.iter().step_by(7) {
