@@ -474,8 +474,8 @@ mod tests {
         let found = |pairs: &[(&str, &str)]| env(pairs).parameters(&[NAME]);
         for name in ["WEBHOOK_SECRET_PREVIOUS_PARAMETER", "WEBHOOK_SECRET_PARAMETER_PREVIOUS"] {
             assert_eq!(found(&[(name, "/docket/old")]), Ok(vec![(NAME.into(), "/docket/old".into())]));
-            assert!(found(&[(name, "")]).unwrap_err().to_string().starts_with(name));
-            let both = found(&[(name, "/docket/old"), (NAME, "old")]).unwrap_err().to_string();
+            assert!(found(&[(name, "")]).expect_err("refused").to_string().starts_with(name));
+            let both = found(&[(name, "/docket/old"), (NAME, "old")]).expect_err("refused").to_string();
             assert!(both.starts_with(NAME) && both.contains(name), "{both}");
         }
     }
@@ -500,10 +500,12 @@ mod tests {
         let broken = String::from_utf8_lossy(b"3\xff0").into_owned();
         let pairs = |name: &str| env(&[(name, &broken)]);
         for name in ["SETTLE_SECONDS", "APPEND_TIMEOUT_MS", "LEASE_SECONDS", "SHEETS_ENDPOINT"] {
-            let refused = pairs(name).writer_timing().unwrap_err().to_string();
+            let refused = pairs(name).writer_timing().expect_err("refused").to_string();
             assert_eq!(refused, format!("{name} is no text in UTF-8"));
         }
-        assert!(pairs("CATALOG").catalog().unwrap_err().to_string().starts_with("CATALOG is no text"));
+        assert!(
+            pairs("CATALOG").catalog().expect_err("refused").to_string().starts_with("CATALOG is no text")
+        );
         assert!(pairs("AWS_LAMBDA_LOG_LEVEL").log_level().is_err());
     }
 
@@ -513,7 +515,10 @@ mod tests {
         assert_eq!(level("DEBUG"), Ok(tracing::Level::DEBUG));
         assert_eq!(level("FATAL"), Ok(tracing::Level::ERROR));
         for wrong in ["", "LOUD", "7 "] {
-            assert!(level(wrong).unwrap_err().to_string().starts_with("AWS_LAMBDA_LOG_LEVEL"), "{wrong}");
+            assert!(
+                level(wrong).expect_err("refused").to_string().starts_with("AWS_LAMBDA_LOG_LEVEL"),
+                "{wrong}"
+            );
         }
     }
 }

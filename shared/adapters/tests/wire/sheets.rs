@@ -396,7 +396,8 @@ async fn a_failing_read_is_not_an_absent_row() {
         let other =
             OtherSide::start(move |line| if line.contains("/token") { token(0) } else { told.clone() }).await;
         let sheet = sheet(&other.url(), &format!("{}/token", other.url()), "Intake");
-        let taught_nothing = sheet.look_up(&[row(1, "x"), row(2, "x")]).await.unwrap_err();
+        let taught_nothing =
+            sheet.look_up(&[row(1, "x"), row(2, "x")]).await.expect_err("nothing was learned");
         assert_eq!(taught_nothing.cause(), Cause::new(word), "{act:?}");
         assert_eq!(other.seen("GET").await.len(), 1, "{act:?}");
     }

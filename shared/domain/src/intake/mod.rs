@@ -229,9 +229,7 @@ impl Desk<'_> {
                 self.show_again(chat_id, None)
             }
             // Delivered again after the enquiry that it began was confirmed: nothing is to be said about it any more.
-            Command::New
-                if self.conversation.confirmed.iter().any(|confirmed| message_id < confirmed.message_id) =>
-            {
+            Command::New if self.conversation.is_older_than_a_confirmed(message_id) => {
                 Decision::Answer(Reply::Silence)
             }
             Command::New => {
@@ -507,6 +505,11 @@ impl Conversation {
     fn without_expired(mut self, now: Moment) -> Self {
         self.draft = self.draft.filter(|draft| now < draft.expires_at);
         self
+    }
+
+    /// Telegram numbers a chat's messages upwards from 1; what has another number is no message of its.
+    fn is_older_than_a_confirmed(&self, message_id: i64) -> bool {
+        self.confirmed.iter().any(|confirmed| (1..confirmed.message_id).contains(&message_id))
     }
 
     /// When the whole conversation may be forgotten.

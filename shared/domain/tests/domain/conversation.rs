@@ -147,6 +147,24 @@ fn a_redelivered_text_of_a_confirmed_enquiry_begins_nothing() {
 }
 
 #[test]
+fn a_redelivered_start_of_a_confirmed_enquiry_begins_no_other() {
+    let mut chat = Chat::new();
+    let start = chat.text("/start");
+    chat.takes(&start);
+    chat.presses("A quote");
+    chat.says("Twelve chairs");
+    chat.presses("Confirm");
+    assert_eq!(seen(&chat.takes(&start)), "(nothing)");
+    assert_eq!(chat.draft(), None);
+    // Written anew, it does; and so does what carries no number of Telegram's.
+    for begin in [chat.text("/start"), chat.text_again(-5, "/new")] {
+        chat.takes(&begin);
+        assert!(chat.draft().is_some());
+        chat.says("/cancel");
+    }
+}
+
+#[test]
 fn a_redelivered_start_or_cancel_neither_restarts_nor_drops_a_newer_draft() {
     let mut chat = Chat::new();
     let (start, cancel) = (chat.text("/start"), chat.text("/cancel"));
