@@ -7,7 +7,8 @@
 //! 4. What the answer proves is kept for each: a crash before this line is the same as a lost answer.
 
 use docket_domain::limits::{
-    BUSY_JITTER_SECONDS, BYTES_PER_APPEND_MAX, CLAIMING_MS, MARKING_MS, ROWS_PER_APPEND_MAX, UPDATES_AT_ONCE,
+    BUSY_JITTER_SECONDS, BYTES_PER_APPEND_MAX, CLAIMING_MS, MARKING_MS, REFERENCES_PER_LOOKUP_MAX,
+    ROWS_PER_APPEND_MAX, UPDATES_AT_ONCE,
 };
 use docket_domain::metric::Metric;
 use docket_domain::moment::Moment;
@@ -16,7 +17,7 @@ use docket_domain::ports::{Applied, Clock, Doorbell, Meter, Sheet, StoreError, S
 use docket_domain::reference::Reference;
 use docket_domain::row::Row;
 use docket_domain::status::{
-    AttemptToken, By, Cause, Record, ReviewReason, WriteEvent, WriteReview, WriteState,
+    AttemptToken, By, Cause, Finding, Record, ReviewReason, WriteEvent, WriteReview, WriteState,
 };
 use futures::{StreamExt as _, stream};
 use uuid::Uuid;
@@ -73,6 +74,7 @@ impl<S: Submissions, H: Sheet, D: Doorbell, C: Clock, M: Meter> Writer<S, H, D, 
                 return confirmed;
             }
         };
+        let pending = self.without_those_that_are_there(pending, failed, &mut confirmed).await;
         let mut left = batches(pending);
         let mut alone = 0;
         while let Some(batch) = left.pop() {
@@ -102,6 +104,50 @@ impl<S: Submissions, H: Sheet, D: Doorbell, C: Clock, M: Meter> Writer<S, H, D, 
             };
         }
         confirmed
+    }
+
+    /// Looks for those that a person sent off again: their first row may have come since then, and then there must be no
+    /// second one. What is left may be appended.
+    async fn without_those_that_are_there(
+        &self,
+        pending: Vec<Record>,
+        failed: &mut Failed,
+        confirmed: &mut Vec<Reference>,
+    ) -> Vec<Record> {
+        let (mut again, mut pending): (Vec<Record>, Vec<Record>) =
+            pending.into_iter().partition(|record| record.write.is_looked_for_first());
+        // Those beyond one read stay due.
+        again.truncate(REFERENCES_PER_LOOKUP_MAX);
+        if again.is_empty() {
+            return pending;
+        }
+        let started_at = self.clock.now();
+        self.meter.record(Metric::Lookups, 1.0);
+        let rows: Vec<Row> = again.iter().map(|record| Row::of(&record.submission)).collect();
+        let findings = match self.sheet.look_up(&rows).await {
+            Ok(findings) => findings,
+            Err(reason) => {
+                self.say_not_applied("look_up", &reason);
+                self.put_off(again, &reason, failed).await;
+                return pending;
+            }
+        };
+        for (record, finding) in again.into_iter().zip(findings) {
+            match finding {
+                Finding::None => pending.push(record),
+                Finding::Unreadable(cause) => {
+                    self.put_off(vec![record], &NotApplied::TryAgain(cause), failed).await;
+                }
+                Finding::OneEqual { .. } | Finding::OneDiffers { .. } | Finding::Several { .. } => {
+                    match self.keep_finding(record, finding, started_at).await {
+                        (reference, Some(true)) => confirmed.push(reference),
+                        (_, Some(false)) => {}
+                        (reference, None) => failed.0.push(reference),
+                    }
+                }
+            }
+        }
+        pending
     }
 
     /// A row lies in another place and nobody has looked yet. The index lags behind, and what this process did may not even

@@ -56,7 +56,7 @@ impl<S: Submissions, H: Sheet, D: Doorbell, C: Clock, M: Meter> Writer<S, H, D, 
     }
 
     /// Whether the write is confirmed now; none when the store failed.
-    async fn keep_finding(
+    pub(crate) async fn keep_finding(
         &self,
         record: Record,
         finding: Finding,

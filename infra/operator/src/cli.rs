@@ -1,12 +1,15 @@
 //! The command line.
 
-use clap::{Parser, Subcommand};
+use clap::{Args, Parser, Subcommand};
 use docket_adapters::clock::SystemClock;
 use docket_adapters::config::Environment;
 use docket_adapters::telegram::Webhook;
 use docket_domain::ports::Clock;
 use docket_domain::reference::Reference;
+use docket_domain::status::ReviewReason;
 
+use crate::orders::many::Which;
+use crate::orders::{self, Kind, Order, Terms};
 use crate::reach::{self, usage};
 use crate::{Stopped, canary, doctor, json, page, sheet, webhook};
 
@@ -39,6 +42,21 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// One more look at the sheet, and what it proves. A row that is there settles the review; nothing is ever written to the
+    /// sheet.
+    #[command(after_help = "Example: docket recheck DK-8M4T-K2QX-7RZ9")]
+    Recheck {
+        /// As the customer was told it.
+        reference: String,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Close a review.
+    #[command(
+        after_help = "Examples:\n  docket resolve DK-8M4T-K2QX-7RZ9 --recorded --because \"I deleted the copy\"\n  docket resolve DK-8M4T-K2QX-7RZ9 --append-again --because \"not in the sheet, not in its history\"\n  docket resolve --reason ack_uncertain --older-than 1d --leave --because \"they have been rung up\" --apply"
+    )]
+    Resolve(Resolve),
     /// Whether the deployment is set up well: every check with its cure; exit status 1 if one is not ok.
     Doctor {
         /// Print JSON.
@@ -69,6 +87,112 @@ Exit status: 0 the whole way works, 1 a step failed, 2 usage, 3 a side could not
     /// The spreadsheet's tab.
     #[command(subcommand)]
     Sheet(SheetCommand),
+}
+
+/// What is ordered, for which reviews.
+#[derive(Debug, Args)]
+struct Resolve {
+    /// As the customer was told it; or --reason, for many.
+    #[arg(required_unless_present = "reason", conflicts_with = "reason")]
+    reference: Option<String>,
+    #[command(flatten)]
+    order: OrderArguments,
+    /// Why, for whoever reads the history.
+    #[arg(long, value_name = "WORDS", value_parser = because)]
+    because: String,
+    /// With --recorded: although no row is seen in its place.
+    #[arg(long, requires = "recorded")]
+    without_row: bool,
+    /// Only if the record still is in the version that docket show named.
+    #[arg(long, value_name = "VERSION", conflicts_with = "reason")]
+    if_version: Option<u64>,
+    /// With --append-again: do not ask.
+    #[arg(long)]
+    yes: bool,
+    /// All open reviews of this reason. Lists them only, without --apply.
+    #[arg(long, value_parser = reason)]
+    reason: Option<ReviewReason>,
+    /// With --reason: open for so long at least: 30m, 12h, 2d.
+    #[arg(long, value_name = "AGE", value_parser = age, requires = "reason")]
+    older_than: Option<u64>,
+    /// With --reason: not only list them.
+    #[arg(long, requires = "reason")]
+    apply: bool,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+struct OrderArguments {
+    /// The row is there, or you put it there.
+    #[arg(long)]
+    recorded: bool,
+    /// Append it once more. Refused while a row has this reference.
+    #[arg(long)]
+    append_again: bool,
+    /// Write nothing, tell nobody.
+    #[arg(long)]
+    abandon: bool,
+    /// The customer has the message.
+    #[arg(long)]
+    seen: bool,
+    /// Send the message once more.
+    #[arg(long)]
+    send_again: bool,
+    /// Leave the message as it is, perhaps sent.
+    #[arg(long)]
+    leave: bool,
+    /// The first content stands.
+    #[arg(long)]
+    keep_first: bool,
+}
+
+impl OrderArguments {
+    fn kind(&self) -> Option<Kind> {
+        [
+            (self.recorded, Kind::Recorded),
+            (self.append_again, Kind::AppendAgain),
+            (self.abandon, Kind::Abandon),
+            (self.seen, Kind::Seen),
+            (self.send_again, Kind::SendAgain),
+            (self.leave, Kind::Leave),
+            (self.keep_first, Kind::KeepFirst),
+        ]
+        .into_iter()
+        .find_map(|(given, kind)| given.then_some(kind))
+    }
+}
+
+/// A record keeps sixty steps of its history: one reason must not fill it.
+fn because(text: &str) -> Result<String, String> {
+    const CHARS_MAX: usize = 300;
+    let text = text.trim();
+    if text.is_empty() {
+        return Err("say why".into());
+    }
+    if text.chars().any(char::is_control) || text.chars().count() > CHARS_MAX {
+        return Err(format!("at most {CHARS_MAX} characters in one line"));
+    }
+    Ok(text.to_owned())
+}
+
+fn reason(text: &str) -> Result<ReviewReason, String> {
+    let known = ReviewReason::ALL.into_iter().find(|reason| reason.as_str() == text);
+    known.ok_or_else(|| format!("one of {}", ReviewReason::ALL.map(ReviewReason::as_str).join(", ")))
+}
+
+/// `30m`, `12h`, `2d`, in seconds.
+fn age(text: &str) -> Result<u64, String> {
+    let malformed = || "a number with m, h or d behind it".to_owned();
+    let (number, seconds) = match text.char_indices().last() {
+        Some((end, 'm')) => (&text[..end], 60),
+        Some((end, 'h')) => (&text[..end], 3_600),
+        Some((end, 'd')) => (&text[..end], 86_400),
+        Some(_) | None => return Err(malformed()),
+    };
+    number.parse::<u64>().ok().and_then(|number| number.checked_mul(seconds)).ok_or_else(malformed)
 }
 
 #[derive(Debug, Subcommand)]
@@ -127,6 +251,12 @@ pub async fn run(cli: Cli, environment: &Environment) -> Result<Printed, Stopped
             let now = SystemClock.now();
             Ok(if as_json { pretty(&json::reviews(&listed)) } else { page::reviews(&listed, now) }.into())
         }
+        Command::Recheck { reference, json: as_json } => {
+            let reference = Reference::from_person(&reference).map_err(usage)?;
+            let done = orders::recheck(&reach::desk(environment, true).await?, &reference).await?;
+            Ok(if as_json { pretty(&json::done(&done)) } else { page::done(&done) }.into())
+        }
+        Command::Resolve(resolve) => resolved(resolve, environment).await,
         Command::Doctor { json: as_json } => {
             let report = doctor::examine(environment, SystemClock.now()).await;
             let text = if as_json { pretty(&report.json()) } else { report.page() };
@@ -143,6 +273,37 @@ pub async fn run(cli: Cli, environment: &Environment) -> Result<Printed, Stopped
             sheet::init(&reach::sheet(&environment)?).await.map(Printed::from)
         }
     }
+}
+
+async fn resolved(resolve: Resolve, environment: &Environment) -> Result<Printed, Stopped> {
+    let Some(kind) = resolve.order.kind() else { return Err(usage("no order was given")) };
+    let order = Order { kind, why: resolve.because };
+    let Some(reference) = resolve.reference else {
+        let Some(reason) = resolve.reason else { return Err(usage("a reference, or --reason")) };
+        let which = Which { reason, older_than_seconds: resolve.older_than.unwrap_or(0) };
+        let desk = reach::desk(environment, order.concerns_the_sheet()).await?;
+        let outcomes = orders::many::order_many(&desk, which, &order, !resolve.apply).await?;
+        let text = if resolve.json { pretty(&json::outcomes(&outcomes)) } else { page::outcomes(&outcomes) };
+        let all_done = outcomes.iter().all(|outcome| !matches!(outcome.done, Some(Err(_))));
+        return Ok(Printed { text, exit_status: u8::from(!all_done) });
+    };
+    let reference = Reference::from_person(&reference).map_err(usage)?;
+    let terms = Terms { seen_version: resolve.if_version, without_row: resolve.without_row };
+    let desk = reach::desk(environment, order.concerns_the_sheet()).await?;
+    let done = desk.order(&reference, &order, terms, |facts| resolve.yes || agrees(facts)).await?;
+    Ok(if resolve.json { pretty(&json::done(&done)) } else { page::done(&done) }.into())
+}
+
+/// Asks on a terminal; nobody agrees where there is none.
+fn agrees(facts: &str) -> bool {
+    use std::io::IsTerminal as _;
+    anstream::eprintln!("{facts}");
+    if !std::io::stdin().is_terminal() {
+        return false;
+    }
+    anstream::eprint!("Append it again? Type yes: ");
+    let mut answer = String::new();
+    std::io::stdin().read_line(&mut answer).is_ok() && answer.trim() == "yes"
 }
 
 async fn of_webhook(command: WebhookCommand, environment: &Environment) -> Result<Printed, Stopped> {

@@ -1,10 +1,12 @@
 //! What `--json` prints: the shapes that scripts rely on.
 
 use docket_domain::status::AckState;
-use docket_domain::status::{Evidence, OpenReview, Record, ReviewReason, WriteState};
+use docket_domain::status::{Evidence, Finding, OpenReview, Record, ReviewReason, WriteState};
 use serde_json::{Value, json};
 
-use crate::Listed;
+use crate::orders::Done;
+use crate::orders::many::Outcome;
+use crate::{Listed, Stopped};
 
 /// `docket show REFERENCE --json`. What does not exist yet is `null`.
 #[must_use]
@@ -80,6 +82,43 @@ pub fn reviews(listed: &[Listed]) -> Value {
             })
         })
         .collect()
+}
+
+/// What `docket recheck` and `docket resolve REFERENCE` did.
+#[must_use]
+pub fn done(done: &Done) -> Value {
+    json!({
+        "changed": done.changed,
+        "found": done.found.as_ref().map(found),
+        "said": done.said,
+        "record": record(&done.record),
+    })
+}
+
+/// `docket resolve --reason`: what became of each; `null` in a dry run.
+#[must_use]
+pub fn outcomes(outcomes: &[Outcome]) -> Value {
+    outcomes
+        .iter()
+        .map(|Outcome { reference, since, done }| {
+            json!({
+                "reference": reference,
+                "since": since,
+                "done": done.as_ref().map(Result::is_ok),
+                "refused": done.as_ref().and_then(|done| done.as_ref().err()).map(Stopped::message),
+            })
+        })
+        .collect()
+}
+
+fn found(found: &Finding) -> Value {
+    match found {
+        Finding::OneEqual { range } => json!({"kind": "one_equal_row", "range": range}),
+        Finding::OneDiffers { range } => json!({"kind": "one_row_differs", "range": range}),
+        Finding::Several { rows } => json!({"kind": "several_rows", "rows": rows}),
+        Finding::None => json!({"kind": "no_row"}),
+        Finding::Unreadable(cause) => json!({"kind": "not_readable", "cause": cause.0}),
+    }
 }
 
 fn review(review: &OpenReview) -> Value {

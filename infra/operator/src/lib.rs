@@ -1,6 +1,6 @@
 //! The operator's command: what is known about an enquiry, what needs a person, and whether a deployment is set up well.
 //!
-//! Of records it only reads, but for those of its own canary. Data goes to standard output, messages to standard error; the
+//! Of records it changes only what a person orders, and those of its own canary. Data goes to standard output, messages to standard error; the
 //! exit status says what became of it: 0 done, 1 refused or not found, 2 usage, 3 the other side could not be reached.
 
 pub mod answers;
@@ -8,6 +8,7 @@ pub mod canary;
 pub mod cli;
 pub mod doctor;
 pub mod json;
+pub mod orders;
 pub mod page;
 pub mod reach;
 pub mod sheet;

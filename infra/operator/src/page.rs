@@ -5,7 +5,9 @@ use docket_domain::moment::Moment;
 use docket_domain::status::Record;
 
 use crate::Listed;
-use crate::answers::{Answers, QUESTIONS, meaning};
+use crate::answers::{Answers, QUESTIONS};
+use crate::orders::many::Outcome;
+use crate::orders::{Done, orders_for, seen_in_the_sheet};
 use crate::visible::visible;
 
 const STRONG: Style = Style::new().bold();
@@ -21,10 +23,14 @@ pub fn record(record: &Record) -> String {
     for (question, answer) in QUESTIONS.iter().zip(answers.lines()) {
         lines.push(format!("{question:<36}{answer}"));
     }
+    for review in record.reviews() {
+        lines.push(format!("{:<36}{}", "What may be ordered?", orders_for(review.reason).join(", ")));
+    }
     lines.push(String::new());
     lines.push(format!("{FAINT}request type{FAINT:#}  {}", visible(&submission.request_type)));
     lines.push(format!("{FAINT}contact{FAINT:#}       {}", visible(submission.contact.as_str())));
     lines.push(format!("{FAINT}chat{FAINT:#}          {}", submission.chat_id));
+    lines.push(format!("{FAINT}version{FAINT:#}       {}", record.version));
     lines.push(format!("{FAINT}summary{FAINT:#}"));
     lines.extend(visible(submission.summary.as_str()).lines().map(|line| format!("  {line}")));
     for conflict in &record.conflicts {
@@ -52,6 +58,42 @@ pub fn record(record: &Record) -> String {
     lines.join("\n")
 }
 
+/// `docket recheck` and `docket resolve`.
+#[must_use]
+pub fn done(done: &Done) -> String {
+    let mut lines = Vec::new();
+    if let Some(found) = &done.found {
+        lines.push(format!("In the sheet: {}.", seen_in_the_sheet(found)));
+    }
+    lines.push(format!("{STRONG}{}{STRONG:#}", done.said));
+    lines.push(String::new());
+    let answers = Answers::of(&done.record);
+    for (question, answer) in QUESTIONS.iter().zip(answers.lines()) {
+        lines.push(format!("{question:<36}{answer}"));
+    }
+    lines.join("\n")
+}
+
+/// `docket resolve --reason`.
+#[must_use]
+pub fn outcomes(outcomes: &[Outcome]) -> String {
+    if outcomes.is_empty() {
+        return "No such reviews.".into();
+    }
+    let mut lines: Vec<String> = outcomes
+        .iter()
+        .map(|Outcome { reference, since, done }| match done {
+            None => format!("{reference}  since {since}"),
+            Some(Ok(())) => format!("{reference}  since {since}  closed"),
+            Some(Err(stopped)) => format!("{reference}  since {since}  not closed: {}", stopped.message()),
+        })
+        .collect();
+    if outcomes.iter().all(|outcome| outcome.done.is_none()) {
+        lines.push(format!("{FAINT}Nothing was changed: --apply carries the order out.{FAINT:#}"));
+    }
+    lines.join("\n")
+}
+
 /// `docket reviews`.
 #[must_use]
 pub fn reviews(listed: &[Listed], now: Moment) -> String {
@@ -59,20 +101,32 @@ pub fn reviews(listed: &[Listed], now: Moment) -> String {
         return "No open reviews.".into();
     }
     let mut lines = vec![format!(
-        "{STRONG}{:<19}{:<18}{:>8}  {}{STRONG:#}",
-        "reference", "reason", "age", "what is known"
+        "{STRONG}{:<19}{:<18}{:>8}  {:<20}  what may be ordered{STRONG:#}",
+        "reference", "reason", "age", "request type"
     )];
     for Listed { reference, review, record } in listed {
-        let unreadable = if record.is_some() { "" } else { "; the record cannot be read by this release" };
+        let (request_type, next) = match record {
+            Some(record) => {
+                let request_type = shortened(&visible(&record.submission.request_type), 20);
+                (request_type, orders_for(review.reason).join(", "))
+            }
+            None => (String::new(), "nothing: the record cannot be read by this release".into()),
+        };
         lines.push(format!(
-            "{:<19}{WARNING}{:<18}{WARNING:#}{:>8}  {}{unreadable}",
+            "{:<19}{WARNING}{:<18}{WARNING:#}{:>8}  {request_type:<20}  {next}",
             reference.to_string(),
             review.reason.as_str(),
             age(now.seconds_since(review.since)),
-            meaning(review.reason),
         ));
     }
     lines.join("\n")
+}
+
+fn shortened(text: &str, chars_max: usize) -> String {
+    if text.chars().count() <= chars_max {
+        return text.to_owned();
+    }
+    text.chars().take(chars_max - 1).chain(['…']).collect()
 }
 
 fn age(seconds: u64) -> String {

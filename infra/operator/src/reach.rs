@@ -10,10 +10,12 @@ use docket_adapters::sheets::{Credentials, GoogleSheet, SheetSettings};
 use docket_adapters::telegram::{BotApi, WebhookCaller};
 use docket_domain::limits::{APPEND_TIMEOUT_MS, READ_TIMEOUT_MS};
 use docket_domain::moment::Moment;
+use docket_domain::status::By;
 use docket_domain::submission::ChatId;
 
 use crate::Stopped;
 use crate::canary::Canary;
+use crate::orders::Desk;
 
 /// A wrong setting or command line.
 pub fn usage(error: impl std::fmt::Display) -> Stopped {
@@ -39,6 +41,22 @@ pub async fn submissions(environment: &Environment) -> Result<DynamoSubmissions,
     let retention_days = environment.retention_days().map_err(usage)?;
     let sdk = sdk().await.map_err(usage)?;
     Ok(DynamoSubmissions::new(aws_sdk_dynamodb::Client::new(&sdk), table, retention_days))
+}
+
+/// Who orders: what AWS knows this person as; where that cannot be asked, the end of their key, so that history never holds
+/// an order of nobody's.
+///
+/// # Errors
+/// No region or no credentials.
+pub async fn caller() -> Result<By, Stopped> {
+    let sdk = sdk().await.map_err(usage)?;
+    let asked = aws_sdk_sts::Client::new(&sdk).get_caller_identity().send().await;
+    if let Some(arn) = asked.ok().and_then(|identity| identity.arn) {
+        return Ok(By::Operator(arn));
+    }
+    let key = aws::key_id_of(&sdk).await.map_err(usage)?;
+    let end: String = key.chars().skip(key.chars().count().saturating_sub(4)).collect();
+    Ok(By::Operator(format!("with the key …{end} (AWS did not say who)")))
 }
 
 /// The environment with the settings that live in SSM parameters filled in; SSM is asked only if there are any.
@@ -96,6 +114,26 @@ pub fn sheet(environment: &Environment) -> Result<GoogleSheet<SystemClock>, Stop
         read_timeout_ms: READ_TIMEOUT_MS,
     };
     GoogleSheet::new(settings, SystemClock).map_err(usage)
+}
+
+/// Where orders are given; with the sheet, if one looks at it. All settings are read before anybody is called.
+///
+/// # Errors
+/// A setting is missing or wrong, or a parameter cannot be read.
+pub async fn desk(
+    environment: &Environment,
+    with_sheet: bool,
+) -> Result<Desk<DynamoSubmissions, GoogleSheet<SystemClock>, SystemClock>, Stopped> {
+    let settle_seconds = environment.writer_timing().map_err(usage)?.settle_seconds;
+    let submissions = submissions(environment).await?;
+    let sheet = if with_sheet {
+        environment.spreadsheet_id().map_err(usage)?;
+        environment.sheet_name().map_err(usage)?;
+        Some(sheet(&with_parameters(environment, &["GOOGLE_CREDENTIALS"]).await?)?)
+    } else {
+        None
+    };
+    Ok(Desk { submissions, sheet, clock: SystemClock, by: caller().await?, settle_seconds })
 }
 
 /// The bot.

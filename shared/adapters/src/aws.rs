@@ -157,6 +157,14 @@ fn https() -> SharedHttpClient {
 /// # Errors
 /// None can be had.
 pub async fn check_credentials(sdk: &SdkConfig) -> Result<(), ConfigError> {
+    key_id_of(sdk).await.map(drop)
+}
+
+/// The id of the access key in use, which is no secret.
+///
+/// # Errors
+/// There are no credentials.
+pub async fn key_id_of(sdk: &SdkConfig) -> Result<String, ConfigError> {
     let missing = || {
         ConfigError::of(
             "AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY,",
@@ -164,7 +172,8 @@ pub async fn check_credentials(sdk: &SdkConfig) -> Result<(), ConfigError> {
         )
     };
     let provider = sdk.credentials_provider().ok_or_else(missing)?;
-    provider.provide_credentials().await.map(drop).map_err(|_| missing())
+    let credentials = provider.provide_credentials().await.map_err(|_| missing())?;
+    Ok(credentials.access_key_id().to_owned())
 }
 
 /// Retries of one call; each is a new attempt with its own timeout.

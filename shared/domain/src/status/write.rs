@@ -129,6 +129,17 @@ pub enum Finding {
     Unreadable(Cause),
 }
 
+impl Finding {
+    /// Some row carries the reference.
+    #[must_use]
+    pub fn is_a_row(&self) -> bool {
+        match self {
+            Self::OneEqual { .. } | Self::OneDiffers { .. } | Self::Several { .. } => true,
+            Self::None | Self::Unreadable(_) => false,
+        }
+    }
+}
+
 /// What an operator may order about a write in review.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WriteOrder {
@@ -279,6 +290,18 @@ impl Write {
             {
                 Ok(self.ordered(order, now))
             }
+            // Looked for before a second append, and there after all: then there is none. Any other finding is a person's.
+            (S::Pending { wait: Wait::Due(at), .. }, E::LookedUp { finding, started_at, settle_seconds })
+                if *at <= now && self.is_looked_for_first() && finding.is_a_row() =>
+            {
+                let attempt = Attempt {
+                    token: AttemptToken("none".into()),
+                    at: *started_at,
+                    lease_until: started_at.up_to_second(),
+                };
+                let (wait, cause) = (Wait::Due(*at), Cause::new("found_before_append"));
+                Ok(self.looked_up(&attempt, &wait, &cause, finding, *started_at, *settle_seconds, now))
+            }
             (S::Pending { .. }, E::Claimed { .. } | E::NotApplied { .. } | E::Ordered(_))
             | (
                 S::Pending { .. },
@@ -372,6 +395,19 @@ impl Write {
         }
     }
 
+    /// Whether the sheet must be looked at right before its append: a person sent it off again, and a row that was late may
+    /// have come since they looked.
+    #[must_use]
+    pub fn is_looked_for_first(&self) -> bool {
+        match &self.state {
+            WriteState::Pending { .. } => self.lookups > 0,
+            WriteState::Attempting { .. }
+            | WriteState::Uncertain { .. }
+            | WriteState::Confirmed { .. }
+            | WriteState::Abandoned => false,
+        }
+    }
+
     /// Whether its row must travel in a request of its own: its last one was refused for a cell.
     #[must_use]
     pub fn goes_alone(&self) -> bool {
@@ -447,8 +483,9 @@ impl Write {
     fn ordered(&self, order: &WriteOrder, now: Moment) -> Self {
         match order {
             WriteOrder::Recorded { why } => self.confirmed(Evidence::Operator { why: why.clone() }),
-            // The tries start anew: an operator has taken the responsibility for another append.
-            WriteOrder::AppendAgain { .. } => Self { lookups: self.lookups, ..Self::pending(now) },
+            // The tries start anew: an operator has taken the responsibility for another append. Their own look at the
+            // sheet counts, so that a write that a person sent off again is known by its looks.
+            WriteOrder::AppendAgain { .. } => Self { lookups: self.lookups + 1, ..Self::pending(now) },
             WriteOrder::Abandon { .. } => Self { state: WriteState::Abandoned, ..*self },
         }
     }

@@ -70,6 +70,8 @@ fn the_arrows_between_states_are_those_of_the_picture() {
     pending --append_not_applied--> pending
     pending --append_not_applied--> pending, in review
     pending --claimed--> attempting
+    pending --looked_up--> confirmed
+    pending --looked_up--> uncertain, in review
     pending, in review --ordered_abandon--> abandoned
     pending, in review --ordered_append_again--> pending
     uncertain --looked_up--> confirmed
@@ -129,6 +131,12 @@ fn confirmed_always_has_evidence_of_its_kind() {
                 WriteEvent::LookedUp { finding: Finding::OneEqual { range: read }, .. },
                 WriteState::Uncertain { .. },
             ) => assert_eq!(range, read),
+            // Sent off again by a person, and there before the append.
+            (
+                Evidence::ReadBack { range },
+                WriteEvent::LookedUp { finding: Finding::OneEqual { range: read }, .. },
+                WriteState::Pending { wait: Wait::Due(_), .. },
+            ) if before.lookups > 0 => assert_eq!(range, read),
             (
                 Evidence::Operator { why: given },
                 WriteEvent::Ordered(WriteOrder::Recorded { .. }),
@@ -231,7 +239,18 @@ fn a_review_keeps_the_moment_it_opened_until_it_is_settled() {
 fn an_unreadable_sheet_and_an_empty_one_before_the_settle_time_open_no_other_review() {
     for (before, event, after) in steps() {
         let WriteEvent::LookedUp { finding, started_at, settle_seconds } = &event else { continue };
-        let WriteState::Uncertain { attempt, .. } = &before.state else { panic!("{before:?} was looked up") };
+        let WriteState::Uncertain { attempt, .. } = &before.state else {
+            // Sent off again by a person: only a row that is there keeps it from being appended.
+            assert!(before.is_looked_for_first() && finding.is_a_row(), "{before:?} {event:?}");
+            let reason = review_of(&after).map(|(reason, _)| reason);
+            let expected = match finding {
+                Finding::OneDiffers { .. } => Some(WriteReview::RowDiffers),
+                Finding::Several { .. } => Some(WriteReview::SeveralRows),
+                _ => None,
+            };
+            assert_eq!((reason, after.lookups), (expected, before.lookups + 1));
+            continue;
+        };
         let (was, is) = (review_of(&before), review_of(&after));
         let settled = *started_at >= attempt.at.plus_seconds(*settle_seconds);
         match finding {

@@ -235,10 +235,12 @@ async fn the_page_for_a_person_answers_the_four_questions() {
     Is its row known to exist?          Yes: append_answer 'Intake'!A2:F2.
     Did its acknowledgement complete?   Not known: the message of 2026-03-01T09:15:00Z may have been sent (http_500).
     What still needs attention?         A person: ack_uncertain since 2026-03-01T09:15:00Z: the message was perhaps sent
+    What may be ordered?                --seen, --send-again, --leave
 
     request type  A quote
     contact       Ann
     chat          7100000001
+    version       5
     summary
       New gutters, please.
       And a slate roof.
@@ -298,11 +300,11 @@ async fn reviews_are_listed_oldest_first_and_a_record_with_two_twice() {
     assert_eq!((page.status, page.stdout.lines().count()), (0, 5));
     let in_world = docket::page::reviews(&docket::reviews(world.store()).await.unwrap(), world.now());
     insta::assert_snapshot!(plain(&in_world), @r"
-    reference          reason                 age  what is known
-    DK-X950-2ENM-HNDZ  no_matching_row      3 min  appended perhaps, and not seen after the settle time
-    DK-B9RB-N1R5-A185  no_matching_row      2 min  appended perhaps, and not seen after the settle time
-    DK-9ZBH-5C4N-1N9Q  ack_uncertain        1 min  the message was perhaps sent
-    DK-9ZBH-5C4N-1N9Q  conflict               0 s  another content arrived under this reference; the first was kept
+    reference          reason                 age  request type          what may be ordered
+    DK-X950-2ENM-HNDZ  no_matching_row      3 min  A quote               docket recheck, --recorded, --append-again, --abandon
+    DK-B9RB-N1R5-A185  no_matching_row      2 min  A quote               docket recheck, --recorded, --append-again, --abandon
+    DK-9ZBH-5C4N-1N9Q  ack_uncertain        1 min  A quote               --seen, --send-again, --leave
+    DK-9ZBH-5C4N-1N9Q  conflict               0 s  A quote               --keep-first
     ");
     world.check_rules().await;
 }

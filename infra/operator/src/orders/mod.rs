@@ -1,0 +1,174 @@
+//! What a person orders about a review: recheck it, or close it.
+//!
+//! An order looks before it acts, and says what it found. It changes the record that was seen and no other: when somebody
+//! was faster it has no effect and says what changed. It never appends and never sends: the writer and the acknowledger do,
+//! by what the record says then.
+
+pub mod many;
+mod order;
+mod recheck;
+
+use docket_domain::moment::Moment;
+use docket_domain::ports::{Applied, Clock, Sheet, StoreError, Submissions};
+use docket_domain::reference::Reference;
+use docket_domain::row::Row;
+use docket_domain::status::{By, Cause, Finding, Record, WriteState};
+
+pub use order::{Kind, Order, orders_for};
+pub use recheck::recheck;
+
+use crate::Stopped;
+use crate::visible::visible;
+
+/// The surroundings of an order.
+#[derive(Debug)]
+pub struct Desk<S, H, C> {
+    pub submissions: S,
+    /// None where no order looks at it.
+    pub sheet: Option<H>,
+    pub clock: C,
+    /// Who orders.
+    pub by: By,
+    /// How long after an attempt an absent row says anything.
+    pub settle_seconds: u64,
+}
+
+/// What one order did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Done {
+    /// What was found in the sheet, where that was looked at.
+    pub found: Option<Finding>,
+    /// What it means, in a sentence.
+    pub said: String,
+    /// Whether the record was changed.
+    pub changed: bool,
+    /// As it stands now.
+    pub record: Record,
+}
+
+/// How an order is given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Terms {
+    /// The version of the record that the person saw; none for the one that is read now.
+    pub seen_version: Option<u64>,
+    /// "Recorded" although no row is seen.
+    pub without_row: bool,
+}
+
+impl<S: Submissions, H: Sheet, C: Clock> Desk<S, H, C> {
+    /// Carries one order out. `agreed` is asked, with the known facts, before another append.
+    ///
+    /// # Errors
+    /// It is not allowed for what the record waits for, not by what is in the sheet, not by the person; somebody was faster;
+    /// or a side could not be reached.
+    pub async fn order(
+        &self,
+        reference: &Reference,
+        order: &Order,
+        terms: Terms,
+        agreed: impl FnOnce(&str) -> bool,
+    ) -> Result<Done, Stopped> {
+        let record = self.seen(reference, terms.seen_version).await?;
+        order.check_allowed(&record)?;
+        let found = if order.concerns_the_sheet() { Some(self.look(&record).await?) } else { None };
+        if let Some(found) = &found {
+            order.check_against(found, terms.without_row)?;
+        }
+        if order.kind == Kind::AppendAgain && !agreed(&facts(&record, found.as_ref())) {
+            return Err(Stopped::Refused(
+                "nothing was changed: another append needs a yes (or --yes)".into(),
+            ));
+        }
+        let now = self.clock.now();
+        let next =
+            order.after(&record, now, &self.by).map_err(|error| Stopped::Refused(error.to_string()))?;
+        let record = self.keep(&record, next, now).await?;
+        Ok(Done { found, said: order.kind.said().to_owned(), changed: true, record })
+    }
+
+    /// The record, in the version that the person saw.
+    async fn seen(&self, reference: &Reference, version: Option<u64>) -> Result<Record, Stopped> {
+        let record = crate::show(&self.submissions, reference).await?;
+        match version {
+            Some(version) if version != record.version => Err(changed_meanwhile(&record, version)),
+            Some(_) | None => Ok(record),
+        }
+    }
+
+    /// What is in the sheet under this reference. A sheet that cannot be read is a finding too.
+    async fn look(&self, record: &Record) -> Result<Finding, Stopped> {
+        let Some(sheet) = &self.sheet else {
+            return Err(Stopped::Usage("there is no sheet to look at".into()));
+        };
+        let row = Row::of(&record.submission);
+        Ok(match sheet.look_up(std::slice::from_ref(&row)).await {
+            Ok(findings) => {
+                findings.into_iter().next().unwrap_or_else(|| Finding::Unreadable(Cause::new("row_not_read")))
+            }
+            Err(reason) => Finding::Unreadable(reason.cause()),
+        })
+    }
+
+    /// Keeps `next` in place of what was seen, or says what somebody else made of it.
+    async fn keep(&self, seen: &Record, next: Record, now: Moment) -> Result<Record, Stopped> {
+        let reference = &seen.submission.reference;
+        match self.submissions.apply(seen, &next, now).await {
+            Ok(Applied::Ours) => Ok(next),
+            Ok(Applied::Lost(Some(current))) => Err(changed_meanwhile(&current, seen.version)),
+            Ok(Applied::Lost(None)) => {
+                Err(Stopped::Refused(format!("{reference} is not there any more; nothing was changed")))
+            }
+            Err(StoreError::NotApplied(cause)) => Err(Stopped::Unreachable(format!(
+                "nothing was changed: the table could not be written to ({cause})"
+            ))),
+            Err(StoreError::OutcomeUnknown(cause)) => Err(Stopped::Unreachable(format!(
+                "it is not known whether the order was kept ({cause}): see docket show {reference}"
+            ))),
+            Err(error @ StoreError::Unreadable(_)) => Err(error.into()),
+        }
+    }
+}
+
+/// What happened to the record after the version that was seen.
+fn changed_meanwhile(current: &Record, seen_version: u64) -> Stopped {
+    let steps = usize::try_from(current.version.saturating_sub(seen_version)).unwrap_or(usize::MAX);
+    let entries = current.history.entries();
+    let newest: Vec<String> = entries[entries.len().saturating_sub(steps.min(3))..]
+        .iter()
+        .map(|entry| format!("{} {} by {}", entry.at, entry.step, visible(&entry.by)))
+        .collect();
+    Stopped::Refused(format!(
+        "nothing was changed: the record is not the one you saw (version {} instead of {seen_version}; {})",
+        current.version,
+        newest.join("; ")
+    ))
+}
+
+/// What is known before another append.
+fn facts(record: &Record, found: Option<&Finding>) -> String {
+    let mut facts = vec![format!("{}:", record.submission.reference)];
+    for review in record.reviews() {
+        let meaning = crate::answers::meaning(review.reason);
+        facts.push(format!("  in review since {}: {meaning}", review.since));
+    }
+    if let WriteState::Uncertain { attempt, cause, .. } = &record.write.state {
+        facts.push(format!("  the last append was at {} and ended with {cause}", attempt.at));
+    }
+    if let Some(found) = found {
+        facts.push(format!("  in the sheet now: {}", seen_in_the_sheet(found)));
+    }
+    facts.push("  the writer looks once more right before it appends".into());
+    facts.join("\n")
+}
+
+/// A finding in words.
+#[must_use]
+pub fn seen_in_the_sheet(found: &Finding) -> String {
+    match found {
+        Finding::OneEqual { range } => format!("one row that says the same, at {}", visible(range)),
+        Finding::OneDiffers { range } => format!("one row that says something else, at {}", visible(range)),
+        Finding::Several { rows } => format!("{rows} rows with this reference"),
+        Finding::None => "no row with this reference".into(),
+        Finding::Unreadable(cause) => format!("not known, it cannot be read ({cause})"),
+    }
+}

@@ -1,0 +1,86 @@
+//! `docket recheck`: one more look at the sheet, and what it proves.
+//!
+//! Of a record that waits for nobody it only says what stands in the sheet now: a row that a person deleted is missing, one
+//! that they copied is there twice, and neither is written again.
+
+use docket_domain::ports::{Clock, Sheet, Submissions};
+use docket_domain::reference::Reference;
+use docket_domain::status::{Finding, Record, ReviewReason, WriteEvent, WriteReview, WriteState};
+
+use super::{Desk, Done, seen_in_the_sheet};
+use crate::Stopped;
+
+/// Whether a look may settle a review of this reason.
+pub(super) fn may_learn(reason: ReviewReason) -> bool {
+    match reason {
+        ReviewReason::Write(reason) => reason != WriteReview::WriteRefused,
+        ReviewReason::AckUncertain | ReviewReason::Conflict => false,
+    }
+}
+
+/// Looks, and keeps what settles the review.
+///
+/// # Errors
+/// There is no such record, the sheet or the table could not be reached, or somebody was faster.
+pub async fn recheck<S: Submissions, H: Sheet, C: Clock>(
+    desk: &Desk<S, H, C>,
+    reference: &Reference,
+) -> Result<Done, Stopped> {
+    let record = crate::show(&desk.submissions, reference).await?;
+    let started_at = desk.clock.now();
+    let found = desk.look(&record).await?;
+    if let Finding::Unreadable(_) = found {
+        let shown = seen_in_the_sheet(&found);
+        return Err(Stopped::Unreachable(format!("in the sheet: {shown}; nothing was learned")));
+    }
+    let in_review = record.reviews().iter().any(|review| may_learn(review.reason));
+    if !in_review {
+        let said = without_review(&record, &found);
+        return Ok(Done { found: Some(found), said, changed: false, record });
+    }
+    let now = desk.clock.now();
+    let settle_seconds = desk.settle_seconds;
+    let event = WriteEvent::LookedUp { finding: found.clone(), started_at, settle_seconds };
+    let next =
+        record.write_after(&event, now, &desk.by).map_err(|error| Stopped::Refused(error.to_string()))?;
+    let record = desk.keep(&record, next, now).await?;
+    let said = match &record.write.state {
+        WriteState::Confirmed { .. } => {
+            "The row is there: the write is confirmed, and the customer will be told."
+        }
+        WriteState::Pending { .. }
+        | WriteState::Attempting { .. }
+        | WriteState::Uncertain { .. }
+        | WriteState::Abandoned => "The review stays open.",
+    };
+    Ok(Done { found: Some(found), said: said.to_owned(), changed: true, record })
+}
+
+/// What the sheet says about a record that waits for no look.
+fn without_review(record: &Record, found: &Finding) -> String {
+    let nothing = "Nothing was changed.";
+    match (&record.write.state, found) {
+        (WriteState::Confirmed { .. }, Finding::OneEqual { .. }) => format!("As the record says. {nothing}"),
+        (WriteState::Confirmed { .. }, Finding::None) => {
+            format!(
+                "Confirmed earlier, now missing: somebody deleted or moved it. It is not written again. {nothing}"
+            )
+        }
+        (WriteState::Confirmed { .. }, Finding::Several { .. }) => {
+            format!(
+                "Confirmed, and there as a duplicate: somebody copied it, or it was written twice. {nothing}"
+            )
+        }
+        (WriteState::Confirmed { .. }, Finding::OneDiffers { .. }) => {
+            format!("Confirmed earlier, and changed since. {nothing}")
+        }
+        (WriteState::Confirmed { .. }, Finding::Unreadable(_)) => nothing.into(),
+        (WriteState::Abandoned, _) => format!("It was given up by an operator. {nothing}"),
+        (WriteState::Pending { .. } | WriteState::Attempting { .. } | WriteState::Uncertain { .. }, _) => {
+            match record.due() {
+                Some((step, at)) => format!("A machine looks at it ({}) at {at}. {nothing}", step.as_str()),
+                None => format!("The open review is not settled by a look. {nothing}"),
+            }
+        }
+    }
+}
