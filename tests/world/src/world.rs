@@ -571,6 +571,19 @@ impl World {
         records
     }
 
+    /// Every record that can be read, and what is to be said of each that cannot.
+    pub(crate) async fn readable_records(&self) -> (Vec<Record>, Vec<String>) {
+        let (mut records, mut unreadable) = (Vec::new(), Vec::new());
+        for item in self.items().await {
+            let reference = item["reference"].as_s().expect("a string");
+            match self.store.get(&reference.parse().expect("a reference")).await {
+                Ok(record) => records.extend(record),
+                Err(error) => unreadable.push(format!("{reference} cannot be read: {error}")),
+            }
+        }
+        (records, unreadable)
+    }
+
     /// Every item of the submissions table.
     pub async fn items(&self) -> Vec<Item> {
         self.engines.all_items(&self.tables.submissions).await
@@ -654,7 +667,8 @@ impl World {
     /// Everything at a glance, for a failing test.
     pub async fn picture(&self) -> String {
         let mut lines = vec![format!("now {}  plan {}", self.now(), self.wire.plan_to_string())];
-        for record in self.records().await {
+        let (records, unreadable) = self.readable_records().await;
+        for record in records {
             let ack = record.acknowledgement.as_ref().map_or("none", |ack| ack.state.as_str());
             let reviews: Vec<&str> = record.reviews().iter().map(|review| review.reason.as_str()).collect();
             let due = record.due().map(|(step, at)| format!("{} {at}", step.as_str()));
@@ -665,6 +679,7 @@ impl World {
                 self.rows_of(&record.submission.reference),
             ));
         }
+        lines.extend(unreadable);
         lines.join("\n")
     }
 }
