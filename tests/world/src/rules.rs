@@ -9,6 +9,7 @@ mod looks;
 mod updates;
 mod words;
 mod history;
+mod forgotten;
 
 use std::collections::HashMap;
 
@@ -18,6 +19,8 @@ use serde_json::Value;
 
 use crate::wire::{Fault, Side};
 use crate::world::World;
+
+pub(crate) use forgotten::Looked;
 
 /// What a person, not Docket, did in this scenario.
 #[derive(Debug, Clone, Default)]
@@ -45,6 +48,7 @@ impl World {
     /// Every rule that does not hold.
     #[must_use = "a rule that nobody looks at holds nothing"]
     pub async fn broken_rules(&self, tampering: &Tampering) -> Vec<String> {
+        self.looked.now();
         let mut broken = self.testimony.broken();
         for item in self.items().await {
             broken.extend(items::contradictions(&item));

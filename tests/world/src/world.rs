@@ -22,6 +22,7 @@ use serde_json::{Value, json};
 use crate::clock::TurnedClock;
 use crate::engines::{Engines, Item, Queues, Tables};
 use crate::event_source::{Delivery, EventSource, Mapping, Polled};
+use crate::rules::Looked;
 use crate::sheets::FakeSheets;
 use crate::telegram::{Customer, FakeTelegram, WebhookAnswer};
 use crate::wire::{Side, Wire};
@@ -63,6 +64,7 @@ pub struct World {
     recorded: i64,
     /// What Lambda gives an invocation.
     invocation_ms: u64,
+    pub(crate) looked: Looked,
 }
 
 /// The chat of the first enquiry that [`World::record_enquiries`] records; the next ones follow.
@@ -160,6 +162,7 @@ impl World {
             tables,
             queues,
             workshop,
+            looked: Looked::default(),
         }
     }
 

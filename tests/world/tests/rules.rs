@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::future::Future;
+use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 
 use aws_sdk_dynamodb::types::AttributeValue;
@@ -18,6 +19,7 @@ use docket_world::wire::{Fault, Plan, Side};
 use docket_world::witness::Witnessed;
 use docket_world::workers::BOT_TOKEN;
 use docket_world::{Tampering, World};
+use futures::FutureExt as _;
 use serde_json::{Value, json};
 
 const CHAT: i64 = 7_100_000_001;
@@ -596,6 +598,23 @@ async fn a_record_that_cannot_be_read_breaks_rule_12_and_hides_no_other_fault() 
     assert_eq!(broken(&world).await, ["rule 12"]);
     world.testimony.object("rule 1: something else".into());
     assert_eq!(broken(&world).await, ["rule 1", "rule 12"]);
+}
+
+// ---- Forgetting --------------------------------------------------------------------------------------------------------
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_scenario_that_forgets_the_rules_fails_when_its_world_ends() {
+    let forgotten = AssertUnwindSafe(async {
+        let mut world = World::start().await;
+        world.record_enquiries(1).await;
+        world.settle().await;
+    });
+    assert!(forgotten.catch_unwind().await.is_err());
+
+    let checked = AssertUnwindSafe(async { World::start().await.check_rules().await });
+    assert!(checked.catch_unwind().await.is_ok());
+    let excused = AssertUnwindSafe(async { World::start().await.is_not_checked("nothing happens in it") });
+    assert!(excused.catch_unwind().await.is_ok());
 }
 
 /// What somebody does to the entries of a history.

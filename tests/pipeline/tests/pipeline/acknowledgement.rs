@@ -530,10 +530,7 @@ async fn a_message_that_can_never_be_understood_is_consumed_and_counted() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_message_is_begun_that_the_remaining_time_cannot_finish() {
-    let needed = {
-        let world = world().await;
-        CLAIMING_MS + world.settings().timing.send_timeout_ms + MARKING_MS
-    };
+    let needed = CLAIMING_MS + settings().timing.send_timeout_ms + MARKING_MS;
     for (left_ms, sent) in [(0, 0), (MARKING_MS, 0), (needed - 1, 0), (needed, 1)] {
         let mut world = world().await;
         let references = [written(&mut world, CHAT).await, written(&mut world, CHAT + 1).await];
