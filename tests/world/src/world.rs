@@ -463,7 +463,12 @@ impl World {
 
     /// One run of the schedule. None when the sweeper failed.
     pub async fn sweep(&mut self) -> Option<Value> {
-        let summary = invoke(&self.wire, "sweeper", &self.sweeper, json!({}), self.deadline()).await;
+        self.invoke_sweeper(json!({})).await
+    }
+
+    /// Hands any event to the sweeper. None when it failed.
+    pub async fn invoke_sweeper(&mut self, event: Value) -> Option<Value> {
+        let summary = invoke(&self.wire, "sweeper", &self.sweeper, event, self.deadline()).await;
         if summary.is_none() {
             self.sweeper = self.workshop.sweeper();
         }
@@ -796,7 +801,8 @@ pub fn distinct(records: &[Record]) -> HashSet<Reference> {
     records.iter().map(|record| record.submission.reference.clone()).collect()
 }
 
-fn next_number() -> u64 {
+/// Never the same twice in one process.
+pub(crate) fn next_number() -> u64 {
     static NUMBER: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
     NUMBER.fetch_add(1, std::sync::atomic::Ordering::SeqCst)
 }
