@@ -80,3 +80,26 @@ impl Story {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How a demo ends in which these claims were made.
+    fn ends(claims: &[bool]) -> ExitCode {
+        let mut story = Story::begin();
+        for holds in claims {
+            story.check("a claim", *holds);
+        }
+        story.end()
+    }
+
+    #[test]
+    fn one_claim_that_does_not_hold_fails_the_demo_wherever_it_is_made() {
+        assert_eq!(ends(&[true]), ExitCode::SUCCESS);
+        assert_eq!(ends(&[true, true, true]), ExitCode::SUCCESS);
+        for claims in [&[false][..], &[false, true, true], &[true, false, true], &[true, true, false]] {
+            assert_eq!(ends(claims), ExitCode::FAILURE, "{claims:?}");
+        }
+    }
+}

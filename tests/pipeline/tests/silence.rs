@@ -6,7 +6,9 @@
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 
-use docket_adapters::telemetry::{self, json_logs};
+use docket_adapters::telemetry::{self, EmbeddedMeter, json_logs};
+use docket_domain::metric::Metric;
+use docket_domain::ports::Meter as _;
 use docket_world::sheets::{Behaviour, FailureBody, On};
 use docket_world::wire::{Fault, Plan, Side};
 use docket_world::world::http_event;
@@ -139,6 +141,24 @@ async fn no_secret_and_no_customers_words_leave_by_logs_queues_reasons_or_histor
     world.deploy(|settings| settings.telegram_endpoint = None);
     world.settle().await;
 
+    // Somebody puts the words themselves into the queues and into the schedule.
+    let nobody = "DK-8M4T-K2QX-7RZ9";
+    let poison = [
+        WORDS.to_owned(),
+        format!(r#"{{"summary":"{WORDS}"}}"#),
+        format!(r#"{{"v":1,"reference":"{WORDS}"}}"#),
+        format!(r#"{{"v":"{WORDS}","reference":"{nobody}"}}"#),
+        format!(r#"{{"v":1,"reference":"{nobody}","summary":"{WORDS}"}}"#),
+    ];
+    let dropped = world.recorder().sum(Metric::MessageDropped);
+    for body in &poison {
+        world.put_into_both_queues(body).await;
+        world.work().await;
+        assert!(world.invoke_sweeper(body.parse().unwrap_or_else(|_| body.as_str().into())).await.is_some());
+    }
+    let dropped = world.recorder().sum(Metric::MessageDropped) - dropped;
+    assert_eq!(dropped, 2.0 * poison.len() as f64, "each is consumed and counted");
+
     // A panic over a customer's words, as a text cut amiss makes it.
     telemetry::log_panics();
     let stumbled = std::panic::catch_unwind(|| {
@@ -155,6 +175,7 @@ async fn no_secret_and_no_customers_words_leave_by_logs_queues_reasons_or_histor
         "the rows will be read back",
         "a person must look",
         "acknowledged",
+        "a message that can never be understood",
         "a panic",
     ] {
         assert!(all.contains(line), "nothing was logged of: {line}");
@@ -162,6 +183,15 @@ async fn no_secret_and_no_customers_words_leave_by_logs_queues_reasons_or_histor
     for call in world.wire.calls().iter().filter(|call| call.side == Side::Sqs) {
         all.push_str(&call.text());
     }
+    // The lines of metrics, as each function writes them beside its log.
+    let meter = EmbeddedMeter::new("any");
+    let recorded = world.recorder().all();
+    for (metric, value) in &recorded {
+        meter.record(*metric, *value);
+        all.push_str(&meter.line(world.now()).unwrap());
+        all.push('\n');
+    }
+    assert!(!recorded.is_empty(), "nothing was counted");
     for item in world.items().await {
         for (name, value) in item {
             if !matches!(name.as_str(), "summary" | "contact" | "conflicts") {
@@ -184,6 +214,7 @@ async fn no_secret_and_no_customers_words_leave_by_logs_queues_reasons_or_histor
         "Bearer ",
         "assertion=",
         "eyJ",
+        "ya29",
     ] {
         let found = all.lines().find(|line| line.contains(forbidden));
         assert!(found.is_none(), "{forbidden} stands in: {found:?}");

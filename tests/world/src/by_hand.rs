@@ -15,7 +15,7 @@ use serde_json::json;
 
 use crate::event_source::{Delivery, EventSource};
 use crate::workers::BOT_ID;
-use crate::world::World;
+use crate::world::{World, next_number};
 
 impl World {
     /// Stores a submission as a Confirm does, without the conversation and without the ring.
@@ -149,6 +149,22 @@ impl World {
         let client = self.engines.sqs_client();
         let bell = SqsDoorbell::acknowledge_queue(client, self.queues.acknowledge.clone());
         bell.ring(references).await.expect("the queue takes rings");
+    }
+
+    /// Whatever anybody with access to the queues might put into both of them.
+    ///
+    /// # Panics
+    /// When a queue does not take it.
+    pub async fn put_into_both_queues(&self, body: &str) {
+        let client = self.engines.sqs_client();
+        let message = || client.send_message().message_body(body);
+        // FIFO swallows for five minutes what repeats an id.
+        let id = format!("by-hand-{}", next_number());
+        let write = message().queue_url(&self.queues.write).message_group_id("sheet");
+        let write = write.message_deduplication_id(id);
+        write.send().await.expect("the queue takes a message");
+        let acknowledge = message().queue_url(&self.queues.acknowledge);
+        acknowledge.send().await.expect("the queue takes a message");
     }
 
     /// Every ring on its way to the writer vanishes. How many did.

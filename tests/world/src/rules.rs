@@ -3,19 +3,24 @@
 //! Run after every scenario. What a person did to the sheet by hand is told to the checker, since no rule of Docket's can
 //! hold against it.
 
+mod items;
 mod attempts;
-mod history;
 mod looks;
+mod updates;
 mod words;
+mod history;
+mod forgotten;
 
 use std::collections::HashMap;
 
 use docket_domain::reference::Reference;
-use docket_domain::status::{AckState, DueStep, Evidence, Record, WriteState};
+use docket_domain::status::{AckState, Evidence, Record, WriteState};
 use serde_json::Value;
 
 use crate::wire::{Fault, Side};
 use crate::world::World;
+
+pub(crate) use forgotten::Looked;
 
 /// What a person, not Docket, did in this scenario.
 #[derive(Debug, Clone, Default)]
@@ -41,10 +46,16 @@ impl World {
     }
 
     /// Every rule that does not hold.
+    #[must_use = "a rule that nobody looks at holds nothing"]
     pub async fn broken_rules(&self, tampering: &Tampering) -> Vec<String> {
+        self.looked.now();
         let mut broken = self.testimony.broken();
-        let records = self.records().await;
-        let items = self.items().await;
+        for item in self.items().await {
+            broken.extend(items::contradictions(&item));
+        }
+        let (records, unreadable) = self.readable_records().await;
+        // Of a record that cannot be read nobody can answer anything.
+        broken.extend(unreadable.iter().map(|what| format!("rule 12: {what}")));
         let unreached = self.unreached_effects();
         for record in &records {
             let reference = &record.submission.reference;
@@ -77,18 +88,6 @@ impl World {
                         .push(format!("rule 3: {name} is confirmed by {evidence}, and its row is not there"));
                 }
             }
-            // Rule 5, as a state.
-            if record.acknowledgement.is_some() != matches!(record.write.state, WriteState::Confirmed { .. })
-            {
-                broken.push(format!(
-                    "rule 5: {name} has an acknowledgement although the write is not confirmed"
-                ));
-            }
-            // Rule 6.
-            let open = !record.reviews().is_empty();
-            if !record.finished() && record.due().is_none() && !open {
-                broken.push(format!("rule 6: {name} is orphaned"));
-            }
             if let Some(AckState::Confirmed { message_id: Some(_) }) =
                 record.acknowledgement.as_ref().map(|a| &a.state)
                 && self.testimony.sends(name) == 0
@@ -96,7 +95,6 @@ impl World {
                 broken.push(format!("rule 3: {name} is acknowledged and nothing was sent"));
             }
         }
-        broken.extend(items.iter().filter_map(|item| index_disagrees(item, &records)));
         let requests = self.requests_for_effects();
         for record in &records {
             broken.extend(self.absence_unproved(record));
@@ -198,87 +196,10 @@ impl World {
         }
         effects
     }
-
-    /// Rule 10: which attributes each worker's updates name.
-    fn foreign_attributes(&self) -> Vec<String> {
-        let mut broken = Vec::new();
-        for worker in ["acknowledger", "writer"] {
-            for call in self.wire.calls_of(worker, Side::DynamoDb) {
-                if call.operation != "UpdateItem" {
-                    continue;
-                }
-                let body = call.json();
-                let names = updated_names(&body);
-                let confirms = body["ExpressionAttributeValues"]
-                    .as_object()
-                    .is_some_and(|values| values.values().any(|value| value["S"] == "confirmed"));
-                for name in names {
-                    let foreign = match worker {
-                        "acknowledger" => name.starts_with("write_"),
-                        _ => name.starts_with("ack_") && !confirms,
-                    };
-                    if foreign {
-                        broken.push(format!("rule 10: the {worker} touched {name}"));
-                    }
-                }
-            }
-        }
-        broken
-    }
-
-    /// Rule 11, as far as queues go: a body is a reference and nothing else.
-    fn queue_bodies(&self) -> Vec<String> {
-        let mut broken = Vec::new();
-        for call in self.wire.calls().iter().filter(|call| call.side == Side::Sqs) {
-            let body = call.json();
-            let entries = body["Entries"].as_array().cloned().unwrap_or_else(|| vec![body.clone()]);
-            for entry in entries {
-                let Some(text) = entry["MessageBody"].as_str() else { continue };
-                let ring: Value = serde_json::from_str(text).unwrap_or_default();
-                let only_a_reference = ring.as_object().is_some_and(|fields| fields.len() == 2)
-                    && ring["v"] == 1
-                    && ring["reference"].as_str().is_some_and(|r| r.parse::<Reference>().is_ok());
-                if !only_a_reference {
-                    broken.push(format!("rule 11: a queue body is {text}"));
-                }
-            }
-        }
-        broken
-    }
 }
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Effects {
     appends: usize,
     sends: usize,
-}
-
-/// The attribute names that an update sets or removes, its placeholders resolved.
-fn updated_names(body: &Value) -> Vec<String> {
-    let expression = body["UpdateExpression"].as_str().unwrap_or_default();
-    let names = body["ExpressionAttributeNames"].as_object().cloned().unwrap_or_default();
-    let words: Vec<&str> =
-        expression.split(|c: char| !(c.is_ascii_alphanumeric() || c == '#' || c == '_')).collect();
-    names
-        .iter()
-        .filter(|(placeholder, _)| words.contains(&placeholder.as_str()))
-        .filter_map(|(_, name)| name.as_str().map(str::to_owned))
-        .collect()
-}
-
-/// Rule 6, as the indexes see it: due and review attributes say exactly what the states say.
-fn index_disagrees(item: &crate::engines::Item, records: &[Record]) -> Option<String> {
-    let name = item.get("reference")?.as_s().ok()?;
-    let record = records.iter().find(|record| record.submission.reference.as_str() == name)?;
-    let text = |attribute: &str| item.get(attribute).and_then(|value| value.as_s().ok()).map(String::as_str);
-    let number =
-        |attribute: &str| item.get(attribute).and_then(|value| value.as_n().ok()?.parse::<i64>().ok());
-    let due = record.due();
-    let review = record.reviews().first().copied();
-    let agrees = text("due_shard") == due.map(|(step, _)| DueStep::as_str(step))
-        && number("due_at") == due.map(|(_, at)| at.up_to_second().seconds())
-        && text("review") == review.map(|review| review.reason.as_str())
-        && item.contains_key("review_since") == review.is_some()
-        && item.contains_key("expires_at") == record.finished();
-    (!agrees).then(|| format!("rule 6: the indexes of {name} disagree with its states"))
 }

@@ -91,7 +91,12 @@ impl Recorder {
             .reduce(f64::max)
     }
 
-    fn all(&self) -> Vec<(Metric, f64)> {
+    /// Everything that was recorded, in order.
+    ///
+    /// # Panics
+    /// Never: a lock that another panic left behind is taken all the same.
+    #[must_use]
+    pub fn all(&self) -> Vec<(Metric, f64)> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }

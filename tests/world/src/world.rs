@@ -22,6 +22,7 @@ use serde_json::{Value, json};
 use crate::clock::TurnedClock;
 use crate::engines::{Engines, Item, Queues, Tables};
 use crate::event_source::{Delivery, EventSource, Mapping, Polled};
+use crate::rules::Looked;
 use crate::sheets::FakeSheets;
 use crate::telegram::{Customer, FakeTelegram, WebhookAnswer};
 use crate::wire::{Side, Wire};
@@ -63,6 +64,7 @@ pub struct World {
     recorded: i64,
     /// What Lambda gives an invocation.
     invocation_ms: u64,
+    pub(crate) looked: Looked,
 }
 
 /// The chat of the first enquiry that [`World::record_enquiries`] records; the next ones follow.
@@ -160,6 +162,7 @@ impl World {
             tables,
             queues,
             workshop,
+            looked: Looked::default(),
         }
     }
 
@@ -460,7 +463,12 @@ impl World {
 
     /// One run of the schedule. None when the sweeper failed.
     pub async fn sweep(&mut self) -> Option<Value> {
-        let summary = invoke(&self.wire, "sweeper", &self.sweeper, json!({}), self.deadline()).await;
+        self.invoke_sweeper(json!({})).await
+    }
+
+    /// Hands any event to the sweeper. None when it failed.
+    pub async fn invoke_sweeper(&mut self, event: Value) -> Option<Value> {
+        let summary = invoke(&self.wire, "sweeper", &self.sweeper, event, self.deadline()).await;
         if summary.is_none() {
             self.sweeper = self.workshop.sweeper();
         }
@@ -571,6 +579,19 @@ impl World {
         records
     }
 
+    /// Every record that can be read, and what is to be said of each that cannot.
+    pub(crate) async fn readable_records(&self) -> (Vec<Record>, Vec<String>) {
+        let (mut records, mut unreadable) = (Vec::new(), Vec::new());
+        for item in self.items().await {
+            let reference = item["reference"].as_s().expect("a string");
+            match self.store.get(&reference.parse().expect("a reference")).await {
+                Ok(record) => records.extend(record),
+                Err(error) => unreadable.push(format!("{reference} cannot be read: {error}")),
+            }
+        }
+        (records, unreadable)
+    }
+
     /// Every item of the submissions table.
     pub async fn items(&self) -> Vec<Item> {
         self.engines.all_items(&self.tables.submissions).await
@@ -654,7 +675,8 @@ impl World {
     /// Everything at a glance, for a failing test.
     pub async fn picture(&self) -> String {
         let mut lines = vec![format!("now {}  plan {}", self.now(), self.wire.plan_to_string())];
-        for record in self.records().await {
+        let (records, unreadable) = self.readable_records().await;
+        for record in records {
             let ack = record.acknowledgement.as_ref().map_or("none", |ack| ack.state.as_str());
             let reviews: Vec<&str> = record.reviews().iter().map(|review| review.reason.as_str()).collect();
             let due = record.due().map(|(step, at)| format!("{} {at}", step.as_str()));
@@ -665,6 +687,7 @@ impl World {
                 self.rows_of(&record.submission.reference),
             ));
         }
+        lines.extend(unreadable);
         lines.join("\n")
     }
 }
@@ -778,7 +801,8 @@ pub fn distinct(records: &[Record]) -> HashSet<Reference> {
     records.iter().map(|record| record.submission.reference.clone()).collect()
 }
 
-fn next_number() -> u64 {
+/// Never the same twice in one process.
+pub(crate) fn next_number() -> u64 {
     static NUMBER: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
     NUMBER.fetch_add(1, std::sync::atomic::Ordering::SeqCst)
 }

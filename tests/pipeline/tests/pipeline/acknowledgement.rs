@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use docket_domain::limits::{CLAIMING_MS, MARKING_MS};
+use docket_domain::limits::{CLAIMING_MS, MARKING_MS, Timing};
 use docket_domain::metric::Metric;
 use docket_domain::reference::Reference;
 use docket_domain::status::{AckState, Acknowledgement, Cause, ReviewReason, WriteEvent, WriteState};
 use docket_domain::status::{Finding, WriteOrder};
 use docket_domain::submission::ChatId;
+use docket_world::clock::TurnedClock;
 use docket_world::engines::Engines;
 use docket_world::event_source::Delivery;
 use docket_world::telegram::FakeTelegram;
@@ -126,6 +127,27 @@ async fn a_chat_that_refuses_is_asked_once_and_its_row_stays() {
         nothing_is_dead(&mut world).await;
         world.check_rules().await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refusal_for_a_thread_that_nobody_named_is_final_as_any_other() {
+    let mut world = world().await;
+    let reference = written(&mut world, CHAT).await;
+    let refusal = r#"{"ok":false,"error_code":400,"description":"Bad Request: message thread not found"}"#;
+    world.telegram.answer_next(400, refusal);
+    world.poll_acknowledger().await;
+
+    let record = world.record(&reference).await;
+    let state = &record.acknowledgement.as_ref().unwrap().state;
+    assert_eq!(*state, AckState::Refused { cause: Cause::new("http_400") });
+    assert!(record.finished() && matches!(record.write.state, WriteState::Confirmed { .. }));
+    assert_eq!(world.recorder().sum(Metric::AckRefused), 1.0);
+    // Not once more without a thread: none was named.
+    two_weeks_pass(&mut world, &reference).await;
+    assert_eq!((calls(&world), world.acknowledgements(CHAT).len()), (1, 0));
+    assert!(world.telegram.calls()[0].parameters.get("message_thread_id").is_none());
+    nothing_is_dead(&mut world).await;
+    world.check_rules().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -530,10 +552,7 @@ async fn a_message_that_can_never_be_understood_is_consumed_and_counted() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_message_is_begun_that_the_remaining_time_cannot_finish() {
-    let needed = {
-        let world = world().await;
-        CLAIMING_MS + world.settings().timing.send_timeout_ms + MARKING_MS
-    };
+    let needed = CLAIMING_MS + settings().timing.send_timeout_ms + MARKING_MS;
     for (left_ms, sent) in [(0, 0), (MARKING_MS, 0), (needed - 1, 0), (needed, 1)] {
         let mut world = world().await;
         let references = [written(&mut world, CHAT).await, written(&mut world, CHAT + 1).await];
@@ -551,4 +570,62 @@ async fn no_message_is_begun_that_the_remaining_time_cannot_finish() {
         }
         world.check_rules().await;
     }
+}
+
+/// Every held message is served after so many seconds of the turned clock. Never ends.
+async fn takes_its_time(telegram: &FakeTelegram, clock: &TurnedClock, seconds: i64) {
+    loop {
+        while telegram.held() == 0 {
+            tokio::task::yield_now().await;
+        }
+        clock.turn(seconds * 1_000);
+        telegram.let_go();
+        while telegram.held() > 0 {
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ten_messages_that_each_take_nearly_as_long_as_they_may_end_in_time_and_every_customer_is_told_once()
+{
+    const EACH_SECONDS: i64 = 14;
+    let engines = Arc::new(Engines::start().await);
+    let mut world = World::with(engines, Settings { timing: Timing::default(), ..Settings::default() }).await;
+    let chats = CHAT..CHAT + 10;
+    let mut references = Vec::new();
+    for chat_id in chats.clone() {
+        references.push(written(&mut world, chat_id).await);
+        world.telegram.hold_next();
+    }
+    let taken = world.acknowledge_source.take().await.unwrap();
+    let event = taken.event().clone();
+    assert_eq!(event["Records"].as_array().map(Vec::len), Some(references.len()));
+
+    let deadline = world.deadline();
+    let (telegram, clock) = (world.telegram.clone(), world.clock.clone());
+    let answer = tokio::select! {
+        answer = world.invoke_another_acknowledger(event) => answer,
+        () = takes_its_time(&telegram, &clock, EACH_SECONDS) => None,
+    };
+    // Whatever was begun has ended, and all of it before Lambda would have killed it.
+    assert_eq!(answer, Some(json!({"batchItemFailures": []})));
+    assert!(world.now() <= deadline, "{} after {deadline}", world.now());
+    let told =
+        |world: &World| chats.clone().filter(|chat_id| world.acknowledgements(*chat_id).len() == 1).count();
+    let first = told(&world);
+    assert!(first > 1 && first < references.len(), "{first} messages in one invocation");
+    assert_eq!(calls(&world), first);
+    // One more would have been begun if it could have ended.
+    let needed_ms = CLAIMING_MS + world.settings().timing.send_timeout_ms + MARKING_MS;
+    assert!(world.now().plus_millis(needed_ms) > deadline);
+
+    world.acknowledge_source.settle(taken, &Delivery::Answered(answer.unwrap()));
+    tokio::select! {
+        () = world.settle() => {}
+        () = takes_its_time(&telegram, &clock, EACH_SECONDS) => {}
+    }
+    assert_eq!((told(&world), calls(&world)), (references.len(), references.len()));
+    nothing_is_dead(&mut world).await;
+    world.check_rules().await;
 }

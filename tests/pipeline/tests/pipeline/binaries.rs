@@ -2,16 +2,19 @@
 //!
 //! Time is real here, so timings are as small as the settings allow.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use docket_domain::moment::Moment;
 use docket_domain::reference::Reference;
 use docket_domain::status::{AckState, ReviewReason, WriteReview, WriteState};
+use docket_world::engines::Engines;
 use docket_world::runtime_api::Invoked;
 use docket_world::sheets::{Behaviour, On};
 use docket_world::wire::Side;
 use docket_world::workers::{BOT_TOKEN, NOBODY, WEBHOOK_SECRET};
 use docket_world::world::http_event;
+use docket_world::{Settings, World};
 use serde_json::{Value, json};
 
 use crate::executables::{Environment, FUNCTIONS};
@@ -20,11 +23,13 @@ use crate::stage::{Process, Stage, delivery, until};
 const CHAT: i64 = 7_100_000_001;
 const WORDS: &str = "Hidden gutters, please.";
 
+const SETTLE_SECONDS: u64 = 5;
+
 /// The smallest timings that the contract promises to take.
 pub(crate) fn rehearsal(function: &str, environment: Environment) -> Environment {
     match function {
         "writer" => environment
-            .with("SETTLE_SECONDS", "5")
+            .with("SETTLE_SECONDS", SETTLE_SECONDS.to_string())
             .with("APPEND_TIMEOUT_MS", "1500")
             .with("LEASE_SECONDS", "12"),
         "acknowledger" => environment.with("SEND_TIMEOUT_MS", "1500").with("LEASE_SECONDS", "12"),
@@ -116,9 +121,13 @@ pub(crate) fn says_what_it_may(name: &str, process: &Process) {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_writer_killed_in_mid_append_leaves_one_row_or_none_and_never_two() {
     for (behaviour, rows) in [(Behaviour::writes_then_never_answers(), 1), (Behaviour::never_answers(), 0)] {
-        let mut stage =
-            Stage::set(|function, environment| rehearsal(function, environment).with("LEASE_SECONDS", "6"))
-                .await;
+        let mut settings = Settings::default();
+        settings.timing.settle_seconds = SETTLE_SECONDS;
+        let world = World::with(Arc::new(Engines::start().await), settings).await;
+        let mut stage = Stage::set_in(world, |function, environment| {
+            rehearsal(function, environment).with("LEASE_SECONDS", "6")
+        })
+        .await;
         let ann = stage.world.customer(CHAT, "Ann");
         let reference = stage.submit(&ann, WORDS).await;
         stage.world.sheets.next(On::Appends, behaviour);
@@ -153,6 +162,7 @@ async fn a_writer_killed_in_mid_append_leaves_one_row_or_none_and_never_two() {
             assert_eq!(record.reviews()[0].reason, ReviewReason::Write(WriteReview::NoMatchingRow));
             assert_eq!(stage.world.acknowledgements(CHAT).len(), 0);
         }
+        stage.world.check_rules().await;
     }
 }
 
@@ -183,11 +193,18 @@ async fn an_event_of_another_kind_or_of_none_is_an_error_and_the_process_lives_o
             let process = stage.process(name);
             let invoked = process.api.invoke_raw(body, Duration::from_secs(20)).await;
             match (name, &invoked) {
-                (_, Invoked::Failed(_)) => {}
-                // Whatever the schedule sends, it is a reason to sweep.
+                // Whatever the schedule sends, it is a reason to sweep; what is no JSON the runtime itself turns away.
                 ("sweeper", Invoked::Answered(summary)) => assert!(summary["rung"].is_object(), "{summary}"),
+                ("sweeper", other) => {
+                    let is_json = serde_json::from_str::<Value>(&shown).is_ok();
+                    assert!(
+                        !is_json && matches!(other, Invoked::Failed(_)),
+                        "no sweep at {shown}: {other:?}"
+                    );
+                }
                 // Nothing without the secret.
                 ("webhook", Invoked::Answered(answer)) => assert_eq!(answer["statusCode"], 401, "{shown}"),
+                (_, Invoked::Failed(_)) => {}
                 (_, other) => panic!("{name} took {shown} for an event of its own: {other:?}"),
             }
             assert!(process.executable.lives(), "{name} died of {shown}");
@@ -232,6 +249,7 @@ async fn a_batch_of_good_and_bad_messages_is_answered_message_by_message() {
         })
         .await;
     }
+    stage.world.check_rules().await;
 }
 
 /// An address behind TLS that does not answer: a closed port, or one at which the handshake begins and breaks.
@@ -275,6 +293,7 @@ async fn google_and_telegram_behind_tls_that_breaks_cost_no_enquiry() {
         let AckState::Pending { cause: Some(cause), .. } = &state else { panic!("{state:?}") };
         assert_eq!(cause.0, if broken { "tls" } else { "connect" });
         fails_cleanly(&mut acknowledger);
+        stage.world.check_rules().await;
     }
 }
 
@@ -311,6 +330,7 @@ async fn aws_behind_tls_that_breaks_is_a_clean_failure_of_each_function() {
         }
     });
     futures::future::join_all(runs).await;
+    stage.world.check_rules().await;
 }
 
 fn fails_cleanly(process: &mut Process) {

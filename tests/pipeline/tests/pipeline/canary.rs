@@ -179,6 +179,10 @@ impl Yard {
         assert!(last.contains(reference.as_str()), "{last}");
     }
 
+    async fn the_rules_hold(&self) {
+        self.world.lock().await.check_rules().await;
+    }
+
     async fn deletions(&self) -> usize {
         let world = self.world.lock().await;
         world.sheets.requests().iter().filter(|seen| seen.kind == Kind::BatchUpdate).count()
@@ -277,6 +281,7 @@ async fn what_the_chat_remembers_of_its_person_is_as_it_was() {
     world.say(olga.edit(written[0], "Gutter one.")).await;
     let told = olga.chat().last_words().unwrap();
     assert!(told.contains("was confirmed before"), "{told}");
+    world.check_rules().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -312,6 +317,7 @@ async fn a_writer_or_an_acknowledger_that_does_not_run_is_named_and_nothing_is_r
     failed(&report, "acknowledgement", "the acknowledgement is still pending");
     all_is_left(&yard, &report).await;
     assert_eq!(yard.deletions().await, 0);
+    yard.the_rules_hold().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -329,6 +335,7 @@ async fn what_waits_for_a_person_is_not_waited_for() {
     let reference = all_is_left(&yard, &report).await;
     let record = yard.world.lock().await.record(&reference).await;
     assert!(matches!(record.acknowledgement.unwrap().state, AckState::Refused { .. }));
+    yard.the_rules_hold().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -354,6 +361,7 @@ async fn the_right_row_is_deleted_wherever_people_put_it() {
         assert_eq!(world.rows_of(&reference), 0);
         let left: Vec<Vec<Value>> = world.rows();
         assert!(rows.iter().all(|row| left.contains(row)), "{left:?}");
+        world.check_rules().await;
     }
 }
 
@@ -395,7 +403,7 @@ async fn a_row_that_is_not_exactly_ours_is_not_deleted() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_row_that_moves_at_the_very_moment_of_its_deletion_is_told() {
     let yard = Yard::open().await;
-    yard.another_enquiry("One.").await;
+    let other = yard.another_enquiry("One.").await;
     // The deletion waits at Google while somebody inserts a row above.
     yard.world.lock().await.sheets.next(On::Changes, Behaviour::serves().held());
     let sheets = yard.world.lock().await.sheets.clone();
@@ -411,6 +419,9 @@ async fn a_row_that_moves_at_the_very_moment_of_its_deletion_is_told() {
     failed(&report, "row removed", "another row may have been deleted");
     assert!(report.page().contains("Version history"));
     all_is_left(&yard, &report).await;
+    // The other's row is gone: that it can be is why it is told.
+    let tampering = Tampering { rows_of: vec![other], ordered: vec![] };
+    yard.world.lock().await.check_rules_but_for(&tampering).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -426,6 +437,7 @@ async fn a_lost_answer_to_the_rows_deletion_is_settled_by_looking_again() {
         let report = yard.report(Meanwhile::Work).await;
         assert_eq!((report.exit_status(), report.removed), (0, true), "{report:?}");
         assert_eq!(yard.deletions().await, 1);
+        yard.the_rules_hold().await;
     }
     // It never arrived, which nobody can know at once.
     for (lost, status, words) in [
@@ -441,6 +453,7 @@ async fn a_lost_answer_to_the_rows_deletion_is_settled_by_looking_again() {
         assert_eq!(report.exit_status(), status, "{report:?}");
         assert_eq!(yard.deletions().await, 1, "it is not sent again");
         all_is_left(&yard, &report).await;
+        yard.the_rules_hold().await;
     }
 }
 
@@ -469,6 +482,8 @@ async fn a_lost_answer_to_the_records_deletion_is_settled_by_looking_again() {
             assert_eq!(report.exit_status(), 3, "{plan}");
             assert!(report.left.as_deref().unwrap().contains("whose row is removed"), "{report:?}");
         }
+        let tampering = Tampering { rows_of: Vec::from_iter(report.reference), ordered: vec![] };
+        world.check_rules_but_for(&tampering).await;
     }
 }
 
@@ -503,6 +518,7 @@ async fn an_unfinished_enquiry_in_the_chat_is_left_alone() {
         world.turn_seconds(24 * 3_600);
     }
     assert_eq!(yard.report(Meanwhile::Work).await.exit_status(), 0);
+    yard.the_rules_hold().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -519,6 +535,7 @@ async fn a_canary_that_stops_half_way_leaves_no_draft_in_the_chat() {
             assert_eq!(yard.world.lock().await.records().await.len(), usize::from(stored), "{step} {fault}");
             assert_eq!(report.left.is_some(), stored, "{step} {fault}: {report:?}");
             yard.the_chat_works().await;
+            yard.the_rules_hold().await;
         }
     }
 }
@@ -539,6 +556,7 @@ async fn a_draft_that_a_canary_left_behind_is_no_hindrance_for_long() {
     yard.world.lock().await.turn_seconds(121);
     assert_eq!(yard.report(Meanwhile::Work).await.exit_status(), 0);
     yard.the_chat_works().await;
+    yard.the_rules_hold().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -553,6 +571,7 @@ async fn what_is_set_up_wrongly_is_said_and_nothing_is_made() {
     let report = other.report(Meanwhile::Work).await;
     failed(&report, "summary", "TELEGRAM_BOT");
     other.the_chat_works().await;
+    other.the_rules_hold().await;
 
     let unshared = Yard::open().await;
     unshared.world.lock().await.sheets.next(On::Reads, Behaviour::permission_denied());
@@ -563,6 +582,7 @@ async fn what_is_set_up_wrongly_is_said_and_nothing_is_made() {
         let world = yard.world.lock().await;
         assert!(world.records().await.is_empty() && world.rows().is_empty());
         assert_eq!(world.conversation(CHAT).await, None);
+        world.check_rules().await;
     }
 }
 
@@ -638,6 +658,7 @@ async fn the_command_prints_every_step_and_never_a_secret() {
     world.say(olga.text("/new")).await;
     let busy = ran(&mut world, &environment, &["canary"]).await;
     assert!(busy.refused(1).contains("unfinished enquiry"), "{}", busy.stderr);
+    world.check_rules().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -670,4 +691,5 @@ async fn a_setting_that_is_missing_or_wrong_is_named_before_anybody_is_called() 
         assert_eq!(docket(&good, &["canary", "--wait", wait]).status, 2);
     }
     assert_eq!(world.wire.calls().len(), 0);
+    world.check_rules().await;
 }

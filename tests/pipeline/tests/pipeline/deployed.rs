@@ -83,6 +83,7 @@ async fn the_template_gives_each_function_exactly_the_settings_that_it_reads() {
         }
     }
     assert!(read > 20, "{read} settings");
+    world.check_rules().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -137,6 +138,7 @@ async fn the_template_allows_each_function_exactly_what_it_does() {
         let found = wrong_permissions(&Template::parse(&text.replacen(written, slip, 1)), &world);
         assert!(found.iter().any(|wrong| wrong.contains(finding)), "{written} -> {slip}: {found:?}");
     }
+    world.check_rules().await;
 }
 
 /// What each function did in this world and may not do, and what it may do and did not.

@@ -120,6 +120,7 @@ async fn a_deployment_as_it_should_be_is_called_so_and_what_cannot_be_known_is_n
     // It changed nothing.
     assert_eq!(deployment.world.sheets.rows("Intake").len(), 1);
     assert_eq!(deployment.world.sheets.tabs(), ["Intake"]);
+    deployment.world.check_rules().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -161,6 +162,7 @@ async fn each_slip_in_a_setting_is_named() {
     let bot = left.iter().find(|line| line["check"] == "bot").unwrap();
     assert_eq!(bot["result"], "not known");
     assert!(!left.iter().any(|line| line["check"].as_str().unwrap().starts_with("queue")), "{left:?}");
+    world.check_rules().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -206,6 +208,7 @@ async fn each_mishap_of_the_other_sides_is_named() {
     deployment.following.abort();
     world.clock.turn(600_000);
     complains(environment, "clock", "set it by NTP");
+    world.check_rules().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -219,4 +222,7 @@ async fn work_that_nobody_does_is_named() {
         .with("CONVERSATIONS_TABLE", &old.tables.conversations);
     complains(&environment, "work that is due", "something has been due for");
     assert!(deployment.world.records().await.is_empty());
+    for world in [&old, &deployment.world] {
+        world.check_rules().await;
+    }
 }

@@ -1,7 +1,6 @@
 //! Scenarios in the user's words, over the real functions.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 #![expect(clippy::wildcard_enum_match_arm, reason = "a test names the one state it is about")]
-#![expect(clippy::print_stdout, reason = "the enumerations say how many placements ran and how they ended")]
 
 mod story;
 mod one_fault;

@@ -235,7 +235,7 @@ async fn a_record_that_cannot_be_read_locks_no_chat() {
     world.say(confirm.clone()).await;
     world.settle().await;
     let reference = world.records().await[0].submission.reference.clone();
-    world.damage_record(&reference, "summary").await;
+    let summary = world.damage_record(&reference, "summary").await;
     for update in [ann.text(&format!("/status {reference}")), confirm] {
         let answer = world.deliver_again(&update).await;
         assert_eq!(answer.status, 200);
@@ -247,6 +247,9 @@ async fn a_record_that_cannot_be_read_locks_no_chat() {
     let next = world.submit(&ann, "A quote", "Twelve gutters.").await;
     world.poll_writer().await;
     assert_eq!(world.rows_of(&next), 1);
+    world.repair_record(&reference, "summary", summary).await;
+    world.settle().await;
+    world.check_rules().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

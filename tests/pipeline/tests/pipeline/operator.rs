@@ -2,15 +2,16 @@
 
 use std::time::Duration;
 
+use aws_sdk_dynamodb::types::AttributeValue;
 use docket_domain::ports::Submissions as _;
 use docket_domain::reference::Reference;
 use docket_domain::status::{
     AckEvent, AckOrder, By, Cause, Conflict, ConflictEvent, Finding, WriteEvent, WriteOrder,
 };
 use docket_domain::submission::{Fingerprint, Summary};
-use docket_world::World;
 use docket_world::executable::Executable;
 use docket_world::workers::{NOBODY, WEBHOOK_SECRET};
+use docket_world::{Tampering, World};
 use serde_json::{Value, json};
 
 use crate::executables::{Environment, built};
@@ -116,6 +117,7 @@ async fn a_finished_enquiry_is_shown_as_the_contract_says() {
     let spoken = reference.as_str().to_lowercase().replace('-', " ").replace('0', "o");
     assert_eq!(docket(&environment(&world), &["show", &spoken, "--json"]).json(), expected);
     assert_eq!(docket(&environment(&world), &["reviews", "--json"]).json(), json!([]));
+    world.check_rules().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -201,6 +203,8 @@ async fn each_state_has_its_shape() {
     let shown = show(world.write_meets(&third, WriteEvent::Ordered(order)).await);
     assert_eq!((&shown["write"]["state"], &shown["write"]["review"]), (&json!("abandoned"), &Value::Null));
     assert_eq!(shown["acknowledgement"]["state"], Value::Null);
+    // No writer wrote these rows, so none is there.
+    world.check_rules_but_for(&Tampering { rows_of: vec![reference, other], ..Tampering::default() }).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -252,6 +256,7 @@ async fn the_page_for_a_person_answers_the_four_questions() {
       2026-03-01T09:15:00Z  acknowledger  ack_claimed  pending → attempting
       2026-03-01T09:15:00Z  acknowledger  ack_unknown  attempting → uncertain  (http_500)
     ");
+    world.check_rules().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -338,6 +343,8 @@ async fn what_a_customer_wrote_cannot_play_tricks_on_the_operators_terminal() {
     // JSON escapes nothing that JSON need not escape, and is the text itself.
     let shown = docket(&environment(&world), &["show", reference.as_str(), "--json"]).json();
     assert!(shown["submission"]["summary"].as_str().unwrap().contains("\u{202e}rtl"));
+    world.settle().await;
+    world.check_rules().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -379,6 +386,7 @@ async fn the_exit_status_says_what_became_of_it() {
     let help = docket(&good, &["--help"]);
     assert_eq!((help.status, help.stderr.as_str()), (0, ""));
     assert!(help.stdout.contains("Exit status"));
+    world.check_rules().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -389,12 +397,12 @@ async fn a_table_of_another_name_and_a_record_of_another_release_are_said_so() {
     let said = docket(&elsewhere, &["reviews"]);
     assert!(said.refused(3).contains("ResourceNotFoundException"), "{}", said.stderr);
 
-    let client = world.engines.dynamodb_client();
-    let mut item = world.items().await.remove(0);
-    item.insert("write_state".into(), aws_sdk_dynamodb::types::AttributeValue::S("dreaming".into()));
-    client.put_item().table_name(&world.tables.submissions).set_item(Some(item)).send().await.unwrap();
+    let old = world.damage_record(&reference, "write_state").await;
+    world.repair_record(&reference, "write_state", AttributeValue::S("dreaming".into())).await;
     let said = docket(&environment(&world), &["show", reference.as_str()]);
     assert!(said.refused(1).contains("the record cannot be read"), "{}", said.stderr);
+    world.repair_record(&reference, "write_state", old).await;
+    world.check_rules().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -409,7 +417,7 @@ async fn a_record_that_cannot_be_read_hides_no_review_not_even_its_own() {
         world.turn_seconds(1);
     }
     world.settle().await;
-    world.damage_record(&references[0], "summary").await;
+    let summary = world.damage_record(&references[0], "summary").await;
     let listed = docket(&environment(&world), &["reviews", "--json"]).json();
     for (line, reference) in listed.as_array().unwrap().iter().zip(&references) {
         assert_eq!(
@@ -426,4 +434,6 @@ async fn a_record_that_cannot_be_read_hides_no_review_not_even_its_own() {
         "{}",
         page.stdout
     );
+    world.repair_record(&references[0], "summary", summary).await;
+    world.check_rules().await;
 }

@@ -163,6 +163,8 @@ async fn a_confirmed_write_asks_nobody_anything_whatever_its_acknowledgement_is(
         }
         assert_eq!(world.record(&reference).await, record);
         assert_eq!(world.rows_of(&reference), 1);
+        world.settle().await;
+        world.check_rules().await;
     }
 }
 
@@ -256,6 +258,7 @@ async fn messages_that_died_in_an_outage_and_are_redriven_do_nothing_twice() {
     assert!(world.wire.calls().iter().all(|call| !matches!(call.side, Side::Sheets | Side::Telegram)));
     assert_eq!((world.rows_of(&reference), world.acknowledgements(CHAT).len()), (1, 1));
     assert!(world.is_quiet().await);
+    world.check_rules().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -378,4 +381,5 @@ async fn records_in_every_unfinished_state_never_expire() {
     let world = world(&engines).await;
     let reference = abandoned(&world).await;
     assert_eq!(expires_in(&world, &reference).await, Some(365 * 86_400));
+    world.check_rules().await;
 }

@@ -84,6 +84,7 @@ async fn each_setting_that_is_missing_empty_or_blank_stops_its_function_by_name(
             }
         }
     }
+    world.check_rules().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -116,6 +117,7 @@ async fn a_malformed_setting_stops_its_function_by_name_and_its_value_is_not_sho
     // A settle time within Google's own processing time, where the sheet is Google's.
     let at_google = environment_of("writer", &world).without("SHEETS_ENDPOINT").with("SETTLE_SECONDS", "5");
     assert!(refusal("writer", at_google).await.contains("SETTLE_SECONDS"));
+    world.check_rules().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -149,6 +151,7 @@ async fn nothing_but_the_runtimes_address_is_needed_of_lambda() {
     assert!(!ended.status.success());
     assert_eq!((ended.stdout.len(), ended.stderr.len()), (1, 0), "{ended:?}");
     assert!(ended.stdout[0].contains("AWS_LAMBDA_RUNTIME_API is missing"), "{ended:?}");
+    world.check_rules().await;
 }
 
 /// A Parameter Store with these parameters, and the function's settings that lead there.
@@ -198,6 +201,7 @@ async fn settings_in_parameters_are_read_once_and_in_one_call() {
     }
     assert_eq!(world.wire.count(Side::Parameters, "GetParameters"), 1);
     assert_eq!(world.wire.calls().iter().filter(|call| call.side == Side::Parameters).count(), 1);
+    world.check_rules().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -226,4 +230,5 @@ async fn each_secret_may_live_in_a_parameter_and_a_wrong_one_is_named_by_its_set
             in_parameters(&world, function, &[(setting, "/docket/it", "hidden value".into())]).await;
         assert!(refusal(function, bad).await.starts_with(setting));
     }
+    world.check_rules().await;
 }

@@ -53,6 +53,7 @@ async fn a_tab_that_is_missing_is_made_with_its_header_and_a_second_time_nothing
         assert!(again.stdout.contains("nothing was changed"), "{}", again.stdout);
         assert_eq!(changes(&world), before);
     }
+    world.check_rules().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -79,6 +80,7 @@ async fn an_empty_tab_gets_its_header_and_any_other_is_shown_and_left_alone() {
         assert_eq!(world.sheets.rows(tab), rows, "{tab} was touched");
     }
     assert_eq!(changes(&world), before);
+    world.check_rules().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -101,6 +103,7 @@ async fn a_lost_answer_is_settled_by_looking_again_and_no_change_is_repeated() {
         assert_eq!(changes(&world) - before, 2);
         assert_eq!(header_of(&world, &tab), HEADER.map(Value::from).to_vec());
     }
+    world.check_rules().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -132,4 +135,5 @@ async fn whatever_google_refuses_is_told_with_its_cure() {
     let malformed = environment(&world, "New").with("GOOGLE_CREDENTIALS", "hidden");
     assert!(docket(&malformed, &["sheet", "init"]).refused(2).contains("GOOGLE_CREDENTIALS"));
     assert_eq!(world.sheets.tabs(), ["Intake"]);
+    world.check_rules().await;
 }

@@ -81,6 +81,7 @@ async fn the_webhook_is_set_with_everything_named_whatever_an_earlier_one_asked_
             assert!(!ran.stdout.contains(secret) && !ran.stderr.contains(secret), "{secret} is shown");
         }
     }
+    world.check_rules().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -102,6 +103,7 @@ async fn ok_false_with_a_200_and_a_memory_that_differs_are_said_loudly() {
     assert!(docket(&environment, &["webhook", "info"]).refused(3).contains("http_502"));
     let nobody = environment.clone().with("TELEGRAM_ENDPOINT", NOBODY);
     assert!(docket(&nobody, &["webhook", "info"]).refused(3).contains("connect"));
+    world.check_rules().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -123,6 +125,7 @@ async fn a_recent_error_of_telegram_is_wrong_and_an_old_one_is_not() {
         assert_eq!(ran.status, status, "{}", ran.stdout);
         assert!(ran.stdout.contains("503 Service Unavailable"));
     }
+    world.check_rules().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -146,6 +149,7 @@ async fn a_setting_that_is_missing_or_wrong_is_named_before_anybody_is_called() 
     for wrong in ["0", "101", "many"] {
         assert_eq!(docket(&environment(&world), &["webhook", "set", "--max-connections", wrong]).status, 2);
     }
+    world.check_rules().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -184,6 +188,7 @@ async fn a_secret_that_the_functions_may_not_know_yet_is_not_given_to_telegram()
     let away = old.with("AWS_ENDPOINT_URL_SSM", NOBODY);
     assert!(docket(&away, &["webhook", "set"]).refused(3).contains("SSM"));
     assert!(docket(&away, &["webhook", "set", "--now"]).refused(3).contains("SSM"));
+    world.check_rules().await;
 }
 
 /// A call of the Bot API by somebody else.

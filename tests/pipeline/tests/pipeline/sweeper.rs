@@ -85,6 +85,7 @@ async fn nothing_due_is_a_sweep_with_a_heartbeat() {
     assert_eq!(world.recorder().sum(Metric::Sweeps), 1.0);
     assert_eq!(world.recorder().last(Metric::OpenReviews), Some(0.0));
     assert_eq!(world.wire.calls_of("sweeper", Side::Sqs).len(), 0);
+    world.check_rules().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
