@@ -10,6 +10,10 @@ use docket_domain::ports::{Clock, Sheet as _};
 use crate::Stopped;
 use crate::visible::visible;
 
+/// What to do when no row fits any more.
+pub const WORKBOOK_FULL: &str =
+    "the workbook is full: remove tabs, columns or empty rows that nobody needs, or begin a new spreadsheet";
+
 /// What Google answered, as a person can use it.
 #[must_use]
 pub fn cure(reason: &NotApplied, account: &str) -> String {
@@ -18,7 +22,7 @@ pub fn cure(reason: &NotApplied, account: &str) -> String {
         "permission_denied" => format!("share the spreadsheet with {account}, as an editor"),
         "spreadsheet_not_found" => "SPREADSHEET_ID names no spreadsheet: it is the part of its address after /d/".into(),
         "not_a_google_sheet" => "it is an Excel file: in Google Sheets, File, Save as Google Sheets; then set its new id".into(),
-        "workbook_full" => "the workbook is full: remove tabs, columns or rows that nobody needs".into(),
+        "workbook_full" => WORKBOOK_FULL.into(),
         "protected_range" => format!("somebody protected the tab: let {account} edit it"),
         "only_row_left" => "Google deletes no row that is the only one below the header: add an empty one below it, then delete it by hand".into(),
         "no_such_tab" => "SHEET_NAME names no tab".into(),

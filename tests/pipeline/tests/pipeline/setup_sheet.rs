@@ -127,6 +127,12 @@ async fn whatever_google_refuses_is_told_with_its_cure() {
         let ran = docket(&environment(&world, "New"), &["sheet", "init"]);
         assert!(ran.refused(status).contains(words), "{}", ran.stderr);
     }
+    // A new tab needs 26,000 cells.
+    world.sheets.set_grid("Intake", 10_000_000 - 25_999, 1);
+    let full = docket(&environment(&world, "New"), &["sheet", "init"]);
+    assert!(full.refused(1).contains("remove tabs, columns or empty rows"), "{}", full.stderr);
+    world.sheets.set_grid("Intake", 1_000, 26);
+
     let missing = environment(&world, "New").without("SHEET_NAME");
     assert!(docket(&missing, &["sheet", "init"]).refused(2).contains("SHEET_NAME"));
     let malformed = environment(&world, "New").with("GOOGLE_CREDENTIALS", "hidden");
