@@ -46,6 +46,9 @@ async fn a_tab_that_is_missing_is_made_with_its_header_and_a_second_time_nothing
         assert_eq!((made.status, made.stderr.as_str()), (0, ""), "{tab}");
         assert!(made.stdout.contains("made: the tab, the header"), "{}", made.stdout);
         assert_eq!(header_of(&world, tab), HEADER.map(Value::from).to_vec());
+        // Without an input option Google refuses to write, and with the other one it would read the names as if typed.
+        let written = world.sheets.requests().into_iter().rfind(|seen| seen.kind == Kind::Update);
+        assert_eq!(written.map(|seen| seen.query).as_deref(), Some("valueInputOption=RAW"));
         assert_eq!(world.sheets.frozen_rows(tab), 1);
         let before = changes(&world);
         let again = docket(&environment(&world, tab), &["sheet", "init"]);
