@@ -6,6 +6,7 @@
 pub mod answers;
 pub mod canary;
 pub mod cli;
+pub mod cure;
 pub mod doctor;
 pub mod json;
 pub mod page;

@@ -7,8 +7,8 @@ use docket_domain::ports::Sheet as _;
 use docket_domain::row::HEADER;
 
 use super::Check;
+use crate::cure::{WORKBOOK_FULL, cure};
 use crate::reach;
-use crate::sheet::{WORKBOOK_FULL, cure};
 
 pub(super) async fn check(environment: &Environment, checks: &mut Vec<Check>) {
     const SHEET: &str = "spreadsheet";

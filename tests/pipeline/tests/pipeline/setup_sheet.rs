@@ -136,6 +136,18 @@ async fn whatever_google_refuses_is_told_with_its_cure() {
     assert!(full.refused(1).contains("remove tabs, columns or empty rows"), "{}", full.stderr);
     world.sheets.set_grid("Intake", 1_000, 26);
 
+    // Google takes "intake" for the name of Intake, and a deployment must not.
+    let changed = changes(&world);
+    let alike = docket(&environment(&world, "intake"), &["sheet", "init"]);
+    assert!(alike.refused(1).contains("write SHEET_NAME as Intake"), "{}", alike.stderr);
+    assert_eq!(changes(&world), changed);
+
+    // A refusal that lasts is not to be waited for.
+    world.sheets.next(On::Changes, Behaviour::fails(400, FailureBody::Json));
+    let refused = docket(&environment(&world, "New"), &["sheet", "init"]);
+    assert!(refused.refused(1).contains("http_400"), "{}", refused.stderr);
+    assert!(!refused.stderr.contains("try again"), "{}", refused.stderr);
+
     let missing = environment(&world, "New").without("SHEET_NAME");
     assert!(docket(&missing, &["sheet", "init"]).refused(2).contains("SHEET_NAME"));
     let malformed = environment(&world, "New").with("GOOGLE_CREDENTIALS", "hidden");
