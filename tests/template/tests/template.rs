@@ -194,6 +194,15 @@ fn each_slip_is_found_by_name() {
     assert_eq!(unnoticed, Vec::<String>::new());
 }
 
+/// SAM's cache compares the folder of each function, and most of what is deployed stands in `shared/`.
+#[test]
+fn sam_builds_every_function_anew_whatever_changed() {
+    let path = std::path::PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../infra/samconfig.toml");
+    let text = std::fs::read_to_string(path).expect("infra/samconfig.toml");
+    let said: Vec<&str> = text.lines().filter(|line| line.starts_with("cached")).collect();
+    assert_eq!(said, ["cached = false"; 2]);
+}
+
 #[test]
 fn a_reserve_that_covers_what_the_queue_hands_out_and_a_window_that_is_waited_for_are_no_slips() {
     let text = Template::text();
