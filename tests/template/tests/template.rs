@@ -194,6 +194,24 @@ fn each_slip_is_found_by_name() {
     assert_eq!(unnoticed, Vec::<String>::new());
 }
 
+#[test]
+fn the_runbook_has_every_alarm_by_its_name_and_no_other() {
+    let path = std::path::PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../infra/runbook.md");
+    let runbook = std::fs::read_to_string(path).expect("infra/runbook.md");
+    let part = runbook.split("\n## ").find(|part| part.starts_with("1. ")).expect("a part about alarms");
+    let mut told: Vec<&str> = part.split("**`").skip(1).filter_map(|rest| rest.split("`**").next()).collect();
+    let template = Template::deployed();
+    let alarms = template.resources("AWS::CloudWatch::Alarm");
+    let mut named: Vec<&str> = alarms
+        .iter()
+        .filter_map(|(_, alarm)| alarm["AlarmName"]["Fn::Sub"].as_str()?.strip_prefix("${AWS::StackName}: "))
+        .collect();
+    told.sort_unstable();
+    named.sort_unstable();
+    assert!(named.len() > 20 && named.len() == alarms.len(), "{named:?}");
+    assert_eq!(told, named);
+}
+
 /// SAM's cache compares the folder of each function, and most of what is deployed stands in `shared/`.
 #[test]
 fn sam_builds_every_function_anew_whatever_changed() {
