@@ -104,7 +104,7 @@ async fn however_telegram_fails_it_is_said_how_and_no_secret_is_shown() {
     let environment = environment(&world);
     let refusal =
         |code: u16, why: &str| json!({"ok": false, "error_code": code, "description": why}).to_string();
-    let elsewhere = [("location", "https://other.example.org/bot")];
+    let elsewhere = [("location", "http://other.example.org/bot")];
     for command in ["set", "info", "delete"] {
         let failing = |environment: &Environment| failing(environment, &["webhook", command]);
         world.telegram.answer_next(401, &refusal(401, "Unauthorized"));
@@ -125,6 +125,9 @@ async fn however_telegram_fails_it_is_said_how_and_no_secret_is_shown() {
         let plain = environment.clone().with("TELEGRAM_ENDPOINT", plain);
         assert!(failing(&plain).refused(3).contains("tls"), "{command}");
     }
+    // In the open the token is told to nobody at all.
+    let open = environment.clone().with("TELEGRAM_ENDPOINT", "http://api.telegram.org");
+    assert!(failing(&open, &["webhook", "info"]).refused(2).contains("TELEGRAM_ENDPOINT"));
     // Whoever takes the call and says nothing is waited for no longer than the client's own time.
     world.telegram.hold_next();
     assert!(failing(&environment, &["webhook", "info"]).refused(3).contains("timeout"));
@@ -153,6 +156,7 @@ async fn more_than_twenty_waiting_updates_do_not_get_through_and_twenty_may() {
         world.telegram.answer_next(200, &info.to_string());
         let ran = docket(&environment, &["webhook", "info"]);
         assert_eq!(ran.status, status, "{}", ran.stdout);
+        shows_no_secret(&ran);
         assert!(ran.stdout.contains(&format!("waiting updates  {waiting}")), "{}", ran.stdout);
         let wrong = format!("wrong: {waiting} updates wait and do not get through");
         assert_eq!(ran.stdout.contains(&wrong), status == 1, "{}", ran.stdout);
@@ -176,6 +180,7 @@ async fn a_recent_error_of_telegram_is_wrong_and_an_old_one_is_not() {
         world.telegram.answer_next(200, &info.to_string());
         let ran = docket(&environment, &["webhook", "info"]);
         assert_eq!(ran.status, status, "{}", ran.stdout);
+        shows_no_secret(&ran);
         assert!(ran.stdout.contains("503 Service Unavailable"));
     }
 }
