@@ -6,18 +6,22 @@
 pub mod answers;
 pub mod canary;
 pub mod cli;
+pub mod cure;
 pub mod doctor;
 pub mod json;
 pub mod orders;
 pub mod page;
 pub mod reach;
+pub mod refusal;
 pub mod sheet;
 pub mod visible;
 pub mod webhook;
 
 use docket_domain::ports::{StoreError, Submissions};
 use docket_domain::reference::Reference;
-use docket_domain::status::{OpenReview, Record, ReviewReason};
+use docket_domain::status::{Cause, OpenReview, Record, ReviewReason};
+
+use crate::refusal::Refusal;
 
 /// Why a command did not do what was asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,6 +44,15 @@ impl Stopped {
         }
     }
 
+    /// A call of AWS that failed, as a sentence.
+    #[must_use]
+    pub fn by_aws(sentence: &str, cause: &Cause) -> Self {
+        match Refusal::explained(sentence, cause) {
+            (message, Some(_)) => Self::Refused(message),
+            (message, None) => Self::Unreachable(message),
+        }
+    }
+
     #[must_use]
     pub fn message(&self) -> &str {
         match self {
@@ -52,7 +65,7 @@ impl From<StoreError> for Stopped {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::NotApplied(cause) | StoreError::OutcomeUnknown(cause) => {
-                Self::Unreachable(format!("the table could not be read: {cause}"))
+                Self::by_aws("the table could not be read", &cause)
             }
             StoreError::Unreadable(cause) => Self::Refused(format!("the record cannot be read: {cause}")),
         }

@@ -16,6 +16,7 @@ use docket_domain::submission::ChatId;
 use crate::Stopped;
 use crate::canary::Canary;
 use crate::orders::Desk;
+use crate::refusal::Refusal;
 
 /// A wrong setting or command line.
 pub fn usage(error: impl std::fmt::Display) -> Stopped {
@@ -93,7 +94,10 @@ async fn in_parameters(environment: &Environment, used: &[&str]) -> Result<Vec<F
     }
     let sdk = sdk().await.map_err(usage)?;
     let found = parameters::read(wanted, &aws_sdk_ssm::Client::new(&sdk)).await;
-    found.map_err(|error| Stopped::Unreachable(error.to_string()))
+    found.map_err(|error| match Refusal::of(&error.cause.0) {
+        Some(refusal) => Stopped::Refused(format!("{error}; {}", refusal.cure())),
+        None => Stopped::Unreachable(error.to_string()),
+    })
 }
 
 /// The sheet.

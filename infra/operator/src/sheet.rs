@@ -8,28 +8,8 @@ use docket_domain::outcome::NotApplied;
 use docket_domain::ports::{Clock, Sheet as _};
 
 use crate::Stopped;
+use crate::cure::cure;
 use crate::visible::visible;
-
-/// What Google answered, as a person can use it.
-#[must_use]
-pub fn cure(reason: &NotApplied, account: &str) -> String {
-    let cause = reason.cause();
-    match cause.0.as_str() {
-        "permission_denied" => format!("share the spreadsheet with {account}, as an editor"),
-        "spreadsheet_not_found" => "SPREADSHEET_ID names no spreadsheet: it is the part of its address after /d/".into(),
-        "not_a_google_sheet" => "it is an Excel file: in Google Sheets, File, Save as Google Sheets; then set its new id".into(),
-        "workbook_full" => "the workbook is full: remove tabs, columns or rows that nobody needs".into(),
-        "protected_range" => format!("somebody protected the tab: let {account} edit it"),
-        "only_row_left" => "Google deletes no row that is the only one below the header: add an empty one below it, then delete it by hand".into(),
-        "no_such_tab" => "SHEET_NAME names no tab".into(),
-        "header_mismatch" => "put the six names back into A1:F1, or name another tab".into(),
-        "unauthenticated" | "credentials_refused" => {
-            "Google refuses the credentials: put a key that works into the parameter, and look at this machine's clock".into()
-        }
-        "credentials_cannot_sign" => "the key cannot sign: make a new one".into(),
-        _ => "try again in a minute".into(),
-    }
-}
 
 fn stopped(reason: &NotApplied, account: &str) -> Stopped {
     let message = format!("Google Sheets: {}; {}", reason.cause(), cure(reason, account));
@@ -51,6 +31,13 @@ pub async fn init<C: Clock>(sheet: &GoogleSheet<C>) -> Result<String, Stopped> {
     let mut seen = look().await?;
     let mut made = Vec::new();
     if seen.ours.is_none() {
+        // Google would refuse it with a word for everything.
+        if let Some(alike) = seen.tabs.iter().find(|name| name.to_lowercase() == sheet.tab().to_lowercase()) {
+            return Err(Stopped::Refused(format!(
+                "there is no {tab}, but a tab that Google takes for the same name: write SHEET_NAME as {}",
+                visible(alike)
+            )));
+        }
         let tried = sheet.add_tab().await;
         seen = look().await?;
         match (&seen.ours, tried) {

@@ -26,6 +26,8 @@ pub(crate) async fn play(deployment: &mut Deployment) {
     main_story(deployment).await;
     scene("A wrong secret");
     wrong_secret(deployment).await;
+    scene("Events that are somebody else's");
+    foreign_events(deployment).await;
     scene("An append's answer is lost");
     lost_append_answer(deployment).await;
     scene("A writer is killed in mid-append");
@@ -106,6 +108,29 @@ async fn wrong_secret(deployment: &Deployment) {
     assert_eq!(deployment.world.items().await.len(), before);
     assert!(deployment.world.conversation(ANN + 1).await.is_none());
     shown("refused, and nothing is stored");
+}
+
+/// A function wired to the wrong source: it may fail or say that there is nothing to do, and changes nothing.
+async fn foreign_events(deployment: &Deployment) {
+    let request = json!({"version": "2.0", "rawPath": "/telegram", "requestContext": {"http": {"method": "POST"}}, "body": "{}"});
+    let record = json!({"Records": [{"messageId": "m-1", "eventSource": "aws:s3", "body": "{}"}]});
+    let seen = async || {
+        let world = &deployment.world;
+        let told = world.telegram.calls().iter().filter(|call| call.method == "sendMessage").count();
+        (world.items().await, world.rows(), told)
+    };
+    let (items, rows, told) = seen().await;
+    for (function, foreign) in [("webhook", &record), ("writer", &request), ("acknowledger", &request)] {
+        for event in ["{}".to_owned(), foreign.to_string()] {
+            let name = format!("{STACK}-{function}");
+            let invoke = ["lambda", "invoke", "--function-name", &name, "--payload", &event, "/dev/null"];
+            deployment.cloud.query(&invoke).await;
+        }
+    }
+    let (items_then, rows_then, told_then) = seen().await;
+    assert!(items.len() == items_then.len() && items.iter().all(|item| items_then.contains(item)));
+    assert_eq!((rows_then, told_then), (rows, told));
+    shown("no record, row or message comes of them");
 }
 
 async fn lost_append_answer(deployment: &Deployment) {

@@ -56,12 +56,17 @@ pub fn times(template: &Template) -> Vec<String> {
     let timeout = |function: &str| template.number(&template.properties(function)["Timeout"]).unwrap_or(0);
     for (name, queue) in template.resources("AWS::SQS::Queue") {
         let visibility = template.number(&queue["VisibilityTimeout"]).unwrap_or(0);
-        for (function, _) in triggers(template).into_iter().filter(|(_, queue)| queue == name) {
-            if visibility < 6 * timeout(&function) {
+        for (function, source) in wakings(template).into_iter().filter(|(.., source)| wakes(source) == name) {
+            // What a batch waits to be filled, its messages are hidden already.
+            let window = template.number(&source["MaximumBatchingWindowInSeconds"]).unwrap_or(0);
+            if visibility < 6 * timeout(function) + window {
                 found.push(format!(
-                    "{name} hides a message for {visibility} s, {function} may take {} s",
-                    timeout(&function)
+                    "{name} hides a message for {visibility} s, {function} may take {} s after {window} s of gathering",
+                    timeout(function)
                 ));
+            }
+            if window > 0 && queue["FifoQueue"] == true {
+                found.push(format!("{name} is FIFO, and AWS gathers no batches for such a queue"));
             }
         }
     }
@@ -89,8 +94,8 @@ pub fn times(template: &Template) -> Vec<String> {
     found
 }
 
-/// Of each event source: partial answers are declared, batches and concurrency are bounded; and no function rings a queue
-/// that wakes it, by whichever way round.
+/// Of each event source: partial answers are declared, batches and concurrency are bounded, by the source alone; and no
+/// function rings a queue that wakes it, by whichever way round.
 #[must_use]
 pub fn event_sources(template: &Template) -> Vec<String> {
     let mut found = Vec::new();
@@ -109,6 +114,12 @@ pub fn event_sources(template: &Template) -> Vec<String> {
             let at_once = source["ScalingConfig"]["MaximumConcurrency"].as_u64().unwrap_or(0);
             if !(2..=5).contains(&at_once) {
                 found.push(format!("{function} runs without a bound"));
+            }
+            // What Lambda turns away for want of a reserve has been received: ten times, and it is a dead letter that
+            // nobody worked on.
+            let reserved = template.number(&template.properties(function)["ReservedConcurrentExecutions"]);
+            if reserved.is_some_and(|reserved| reserved < at_once) {
+                found.push(format!("{function} starves: its queue hands out more at once than it reserves"));
             }
             if function == "Acknowledger" && at_once != limits::ACKNOWLEDGERS_MAX {
                 found
@@ -159,14 +170,23 @@ fn events<'t>(template: &'t Template, function: &str) -> impl Iterator<Item = &'
 
 /// Which function is woken by which queue.
 fn triggers(template: &Template) -> Vec<(String, String)> {
-    let of = |function: &str| -> Vec<(String, String)> {
+    let named = |(function, source): (&str, &Value)| (function.to_owned(), wakes(source).to_owned());
+    wakings(template).into_iter().map(named).collect()
+}
+
+/// Each function that a queue wakes, with the properties of its event source.
+fn wakings(template: &Template) -> Vec<(&'static str, &Value)> {
+    let of = |function: &'static str| {
         events(template, function)
             .filter(|event| event["Type"] == "SQS")
-            .filter_map(|event| names_resource(&event["Properties"]["Queue"]))
-            .map(|queue| (function.to_owned(), queue.to_owned()))
-            .collect()
+            .map(move |event| (function, &event["Properties"]))
     };
     FUNCTIONS.into_iter().flat_map(of).collect()
+}
+
+/// The queue of an event source.
+fn wakes(source: &Value) -> &str {
+    names_resource(&source["Queue"]).unwrap_or_default()
 }
 
 /// The queues that a function is allowed to ring.

@@ -1,6 +1,6 @@
 //! The deployed template, and that a slip in it does not go unnoticed.
 
-use docket_template::log_filter::{lines, matches};
+use docket_template::log_filter::{Raises, lines, matches};
 use docket_template::{Template, findings};
 
 #[test]
@@ -24,6 +24,11 @@ const SLIPS: &[(&str, &str, &str)] = &[
     ("BatchSize: 10", "BatchSize: 100", "batches of 100"),
     ("Queue: !GetAtt WriteQueue.Arn", "Queue: !GetAtt AcknowledgeQueue.Arn", "nothing wakes the Writer"),
     ("rate(1 minute)", "rate(5 minutes)", "every minute"),
+    (
+        "      Timeout: !Ref WorkerTimeoutSeconds\n",
+        "      Timeout: !Ref WorkerTimeoutSeconds\n      ReservedConcurrentExecutions: 1\n",
+        "Writer starves",
+    ),
     // A function that rings its own queue.
     (
         "                Action: sqs:SendMessage\n                Resource: !GetAtt AcknowledgeQueue.Arn",
@@ -36,6 +41,16 @@ const SLIPS: &[(&str, &str, &str)] = &[
         "      VisibilityTimeout: !Ref VisibilitySeconds\n",
         "      VisibilityTimeout: 90\n",
         "hides a message for 90 s",
+    ),
+    (
+        "            Queue: !GetAtt AcknowledgeQueue.Arn\n",
+        "            Queue: !GetAtt AcknowledgeQueue.Arn\n            MaximumBatchingWindowInSeconds: 5\n",
+        "after 5 s of gathering",
+    ),
+    (
+        "            Queue: !GetAtt WriteQueue.Arn\n",
+        "            Queue: !GetAtt WriteQueue.Arn\n            MaximumBatchingWindowInSeconds: 5\n",
+        "gathers no batches",
     ),
     ("    Default: 90\n    MaxValue: 900", "    Default: 130\n    MaxValue: 900", "outlive its own lease"),
     ("    Default: 25000", "    Default: 95000", "AppendTimeoutMs"),
@@ -137,6 +152,11 @@ const SLIPS: &[(&str, &str, &str)] = &[
         "      LogGroupName: !Ref WriterLogs",
         "nobody looks for a Sweeper",
     ),
+    (
+        "      EvaluationPeriods: 3\n      DatapointsToAlarm: 2\n      Threshold: 1\n",
+        "      EvaluationPeriods: 3\n      DatapointsToAlarm: 2\n      Threshold: 5\n",
+        "want of memory of the Webhook raises no alarm",
+    ),
     ("          MetricName: Timeouts\n", "          MetricName: TimeOuts\n", "no alarm watches"),
     // Functions.
     ("BuildProperties: {Binary: writer}", "BuildProperties: {Binary: webhook}", "another binary"),
@@ -175,14 +195,65 @@ fn each_slip_is_found_by_name() {
 }
 
 #[test]
+fn the_runbook_has_every_alarm_by_its_name_and_no_other() {
+    let path = std::path::PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../infra/runbook.md");
+    let runbook = std::fs::read_to_string(path).expect("infra/runbook.md");
+    let part = runbook.split("\n## ").find(|part| part.starts_with("1. ")).expect("a part about alarms");
+    let mut told: Vec<&str> = part.split("**`").skip(1).filter_map(|rest| rest.split("`**").next()).collect();
+    let template = Template::deployed();
+    let alarms = template.resources("AWS::CloudWatch::Alarm");
+    let mut named: Vec<&str> = alarms
+        .iter()
+        .filter_map(|(_, alarm)| alarm["AlarmName"]["Fn::Sub"].as_str()?.strip_prefix("${AWS::StackName}: "))
+        .collect();
+    told.sort_unstable();
+    named.sort_unstable();
+    assert!(named.len() > 20 && named.len() == alarms.len(), "{named:?}");
+    assert_eq!(told, named);
+}
+
+/// SAM's cache compares the folder of each function, and most of what is deployed stands in `shared/`.
+#[test]
+fn sam_builds_every_function_anew_whatever_changed() {
+    let path = std::path::PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../infra/samconfig.toml");
+    let text = std::fs::read_to_string(path).expect("infra/samconfig.toml");
+    let said: Vec<&str> = text.lines().filter(|line| line.starts_with("cached")).collect();
+    assert_eq!(said, ["cached = false"; 2]);
+}
+
+#[test]
+fn a_reserve_that_covers_what_the_queue_hands_out_and_a_window_that_is_waited_for_are_no_slips() {
+    let text = Template::text();
+    for (written, instead) in [
+        (
+            "      Timeout: !Ref WorkerTimeoutSeconds\n",
+            "      Timeout: !Ref WorkerTimeoutSeconds\n      ReservedConcurrentExecutions: 2\n",
+        ),
+        (
+            "      QueueName: !Sub ${AWS::StackName}-acknowledge\n      VisibilityTimeout: !Ref VisibilitySeconds\n",
+            "      QueueName: !Sub ${AWS::StackName}-acknowledge\n      VisibilityTimeout: 545\n",
+        ),
+    ] {
+        assert!(text.contains(written), "the template has no longer: {written}");
+        let mut text = text.replacen(written, instead, 1);
+        if instead.contains("545") {
+            let queue = "            Queue: !GetAtt AcknowledgeQueue.Arn\n";
+            text =
+                text.replacen(queue, &format!("{queue}            MaximumBatchingWindowInSeconds: 5\n"), 1);
+        }
+        assert_eq!(findings(&Template::parse(&text)), Vec::<String>::new(), "{instead}");
+    }
+}
+
+#[test]
 fn a_filter_tells_a_function_that_ran_out_of_time_from_everything_else() {
     let pattern = r#"{ ($.type = "platform.report") && ($.record.status = "timeout") }"#;
-    let mut seen = 0;
-    for (what, line, wanted) in lines() {
-        assert_eq!(matches(pattern, &line), Ok(wanted), "{what}");
-        seen += usize::from(wanted);
+    for (what, line, raises) in lines() {
+        assert_eq!(matches(pattern, &line), Ok(raises == Raises::Timeouts), "{what}");
     }
-    assert_eq!(seen, 1);
+    for (raises, times) in [(Raises::Timeouts, 1), (Raises::Errors, 5)] {
+        assert_eq!(lines().iter().filter(|(.., of)| *of == raises).count(), times, "{raises:?}");
+    }
     for misunderstood in
         ["ERROR", r#"{ $.level != "INFO" }"#, r#"{ $.a = "x" || $.b = "y" }"#, "{ $.level = 7 }"]
     {

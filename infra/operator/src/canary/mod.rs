@@ -24,7 +24,7 @@ pub use self::chat::SUMMARY;
 use self::report::Failed;
 pub use self::report::{Report, Step};
 use crate::Stopped;
-use crate::sheet::cure;
+use crate::cure::cure;
 
 /// How long the row and the message are waited for when nobody says otherwise.
 pub const WAIT_SECONDS: u64 = 120;

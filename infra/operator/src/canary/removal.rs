@@ -102,7 +102,7 @@ impl<S: Submissions, V: Conversations, G: Clock, C: Clock> Canary<S, V, G, C> {
                 return Err(Failed::refused("nothing was deleted: the record changed meanwhile"));
             }
             Err(StoreError::NotApplied(cause)) => {
-                return Err(Failed::unreachable(format!("the record was not deleted: {cause}")));
+                return Err(Failed::by_aws("the record was not deleted", &cause));
             }
             Err(error @ StoreError::Unreadable(_)) => return Err(error.into()),
             Err(StoreError::OutcomeUnknown(cause)) => cause,

@@ -3,8 +3,10 @@
 use anstyle::{AnsiColor, Style};
 use docket_domain::ports::StoreError;
 use docket_domain::reference::Reference;
+use docket_domain::status::Cause;
 use serde_json::{Value, json};
 
+use crate::refusal::Refusal;
 use crate::visible::visible;
 
 /// One step, and what came of it.
@@ -48,10 +50,19 @@ impl Failed {
     }
 }
 
+impl Failed {
+    /// A call of AWS that failed, as a sentence.
+    pub(super) fn by_aws(sentence: &str, cause: &Cause) -> Self {
+        let (found, refusal) = Refusal::explained(sentence, cause);
+        Self { found, unreachable: refusal.is_none() }
+    }
+}
+
 impl From<StoreError> for Failed {
     fn from(error: StoreError) -> Self {
         match error {
-            StoreError::NotApplied(_) | StoreError::OutcomeUnknown(_) => Self::unreachable(error.to_string()),
+            StoreError::NotApplied(cause) => Self::by_aws("the store changed nothing", &cause),
+            StoreError::OutcomeUnknown(cause) => Self::by_aws("the store may have changed", &cause),
             StoreError::Unreadable(_) => Self::refused(error.to_string()),
         }
     }

@@ -1,14 +1,14 @@
-//! The sheet: whether the account gets in, finds our tab and header, and may write.
+//! The sheet: whether the account gets in, finds our tab and header, has room for rows, and may write.
 
 use docket_adapters::config::Environment;
-use docket_adapters::sheets::HeaderRow;
+use docket_adapters::sheets::{HeaderRow, Survey, WORKBOOK_CELLS_MAX};
 use docket_domain::outcome::NotApplied;
 use docket_domain::ports::Sheet as _;
 use docket_domain::row::HEADER;
 
 use super::Check;
+use crate::cure::{WORKBOOK_FULL, cure};
 use crate::reach;
-use crate::sheet::cure;
 
 pub(super) async fn check(environment: &Environment, checks: &mut Vec<Check>) {
     const SHEET: &str = "spreadsheet";
@@ -37,6 +37,7 @@ pub(super) async fn check(environment: &Environment, checks: &mut Vec<Check>) {
         }
     };
     checks.push(Check::ok(SHEET, format!("{account} gets in")));
+    checks.push(room(&survey));
     let tab = sheet.tab();
     match survey.ours {
         None => checks.push(Check::wrong(
@@ -69,4 +70,13 @@ pub(super) async fn check(environment: &Environment, checks: &mut Vec<Check>) {
         Ok(()) => Check::ok("permission to write", format!("{account} may edit")),
         Err(reason) => failed("permission to write", &reason),
     });
+}
+
+/// Whether a row more fits. The mark with which the permission is tried needs no cell, so it succeeds in a full workbook too.
+fn room(survey: &Survey) -> Check {
+    let used = format!("{} of {WORKBOOK_CELLS_MAX} cells are used, empty ones too", survey.cells);
+    match survey.rows_left() {
+        0 => Check::wrong("room", format!("{used}: no row fits any more"), WORKBOOK_FULL),
+        rows => Check::ok("room", format!("{used}; {rows} rows more fit")),
+    }
 }

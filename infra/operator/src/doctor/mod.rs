@@ -17,6 +17,7 @@ use docket_domain::moment::Moment;
 use serde_json::{Value, json};
 
 use crate::reach;
+use crate::refusal::Refusal;
 use crate::visible::visible;
 
 /// What a check came to.
@@ -151,10 +152,7 @@ async fn sdk(checks: &mut Vec<Check>) -> Option<SdkConfig> {
 
 /// Something that a setting names could not be looked at; perhaps it is not there.
 pub(crate) fn not_seen(name: impl Into<String>, cause: &str, setting: &str, action: &str) -> Check {
-    // DynamoDB and Scheduler say the first, SQS one of the others.
-    let is_absent =
-        ["ResourceNotFound", "NonExistentQueue", "QueueDoesNotExist"].iter().any(|word| cause.contains(word));
-    if is_absent {
+    if Refusal::of(cause) == Some(Refusal::Absent) {
         let cure = format!("{setting} names another deployment's, or deploy");
         return Check::wrong(name, "there is none of this name", cure);
     }
@@ -163,9 +161,11 @@ pub(crate) fn not_seen(name: impl Into<String>, cause: &str, setting: &str, acti
 
 /// A call to AWS that failed: what is refused needs a permission, anything else is another time's matter.
 pub(crate) fn aws_failed(name: impl Into<String>, cause: &str, action: &str) -> Check {
-    let name = name.into();
-    if cause.contains("AccessDenied") || cause.contains("UnauthorizedOperation") {
-        return Check::wrong(name, cause, format!("allow yourself {action}"));
+    match Refusal::of(cause) {
+        Some(Refusal::Denied) => Check::wrong(name, cause, format!("allow yourself {action}")),
+        Some(refusal @ Refusal::Credentials) => Check::wrong(name, cause, refusal.cure()),
+        Some(Refusal::Absent) | None => {
+            Check::not_known(name, cause, "try again; if it stays, look at AWS_REGION and the network")
+        }
     }
-    Check::not_known(name, cause, "try again; if it stays, look at AWS_REGION and the network")
 }

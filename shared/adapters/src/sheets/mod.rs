@@ -29,7 +29,7 @@ pub use self::credentials::{Credentials, CredentialsError, ServiceAccount};
 pub use self::external_account::ExternalAccount;
 use self::layout::Layout;
 pub use self::remove::{After, Deletion, Place};
-pub use self::setup::{HeaderRow, OurTab, Survey};
+pub use self::setup::{HeaderRow, OurTab, Survey, WORKBOOK_CELLS_MAX};
 use self::token::Tokens;
 use self::url::Address;
 use crate::http::{Call, Deadline, Http, HttpUnavailable};

@@ -19,12 +19,33 @@ use super::layout::HEADER_CELLS;
 use super::url::Major;
 use crate::http::{Call, Deadline};
 
+/// Cells of one workbook over all its tabs, the empty ones too (Google Drive help, "Files you can store in Google Drive").
+pub const WORKBOOK_CELLS_MAX: u64 = 10_000_000;
+/// The size of the tab that setting up makes: Google's own for a new one.
+const NEW_TAB_ROWS: u64 = 1_000;
+const NEW_TAB_COLUMNS: u64 = 26;
+
 /// What a look at the spreadsheet showed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Survey {
     /// Names of all tabs.
     pub tabs: Vec<String>,
     pub ours: Option<OurTab>,
+    /// Cells of all tabs together, the empty ones too.
+    pub cells: u64,
+}
+
+impl Survey {
+    /// How many rows more the workbook takes in our tab, or in the one that would be made. Each row is inserted as wide as
+    /// its tab, also where blank ones lie below: so a workbook fills up.
+    #[must_use]
+    pub fn rows_left(&self) -> u64 {
+        let free = WORKBOOK_CELLS_MAX.saturating_sub(self.cells);
+        match &self.ours {
+            Some(ours) => free / ours.columns.max(1),
+            None => free.saturating_sub(NEW_TAB_ROWS * NEW_TAB_COLUMNS) / NEW_TAB_COLUMNS,
+        }
+    }
 }
 
 /// The tab that a deployment names.
@@ -33,6 +54,8 @@ pub struct OurTab {
     pub header: HeaderRow,
     /// Somebody protected the tab or a part of it against the account.
     pub protected: bool,
+    /// How wide its grid is.
+    pub columns: u64,
 }
 
 /// What stands in the first row.
@@ -68,6 +91,16 @@ struct Properties {
     sheet_id: u64,
     #[serde(default)]
     title: String,
+    /// A tab that is a chart has none.
+    #[serde(default)]
+    grid_properties: Grid,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+struct Grid {
+    row_count: u64,
+    column_count: u64,
 }
 
 /// A field that is false is left out.
@@ -97,10 +130,13 @@ impl<C: Clock> GoogleSheet<C> {
                     .protected_ranges
                     .iter()
                     .any(|range| !range.requesting_user_can_edit && !range.warning_only),
+                columns: sheet.properties.grid_properties.column_count,
             }),
         };
+        let grids = spreadsheet.sheets.iter().map(|sheet| &sheet.properties.grid_properties);
+        let cells = grids.map(|grid| grid.row_count.saturating_mul(grid.column_count)).sum();
         let tabs = spreadsheet.sheets.into_iter().map(|sheet| sheet.properties.title).collect();
-        Ok(Survey { tabs, ours })
+        Ok(Survey { tabs, ours, cells })
     }
 
     async fn spreadsheet(&self, deadline: Deadline) -> Result<Spreadsheet, NotApplied> {
@@ -164,7 +200,8 @@ impl<C: Clock> GoogleSheet<C> {
     /// Google's answer; look again in either case.
     pub async fn add_tab(&self) -> Result<(), NotApplied> {
         let title = self.address.tab();
-        let properties = json!({"title": title, "gridProperties": {"rowCount": 1000, "columnCount": 26, "frozenRowCount": 1}});
+        let grid = json!({"rowCount": NEW_TAB_ROWS, "columnCount": NEW_TAB_COLUMNS, "frozenRowCount": 1});
+        let properties = json!({"title": title, "gridProperties": grid});
         self.batch_update(&json!([{"addSheet": {"properties": properties}}])).await
     }
 

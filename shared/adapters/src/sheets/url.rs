@@ -60,10 +60,10 @@ impl Address {
         )
     }
 
-    /// `spreadsheets.get`, the names of all tabs and what is protected against whom.
+    /// `spreadsheets.get`, the names and sizes of all tabs and what is protected against whom.
     pub(super) fn properties(&self) -> String {
         format!(
-            "{}?fields=sheets(properties(sheetId%2Ctitle)%2CprotectedRanges(range%2CrequestingUserCanEdit%2CwarningOnly))",
+            "{}?fields=sheets(properties(sheetId%2Ctitle%2CgridProperties(rowCount%2CcolumnCount))%2CprotectedRanges(range%2CrequestingUserCanEdit%2CwarningOnly))",
             self.spreadsheet
         )
     }

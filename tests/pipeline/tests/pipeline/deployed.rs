@@ -1,4 +1,5 @@
-//! The deployed template against what the functions really do: the settings that they read, and the calls that they make.
+//! The deployed template against what the functions really do: the settings that they read, and the calls that they make;
+//! and against what the operator's command reads.
 
 use std::collections::BTreeSet;
 
@@ -14,6 +15,7 @@ use serde_json::Value;
 
 use crate::executables::{Environment, environment_of};
 use crate::old_cards::conflicting_card;
+use crate::operator::docket;
 use crate::settings::refusal;
 use crate::stage::{Process, until};
 
@@ -84,6 +86,45 @@ async fn the_template_gives_each_function_exactly_the_settings_that_it_reads() {
     }
     assert!(read > 20, "{read} settings");
     world.check_rules().await;
+}
+
+/// The names in the stack's output `Settings`, those too that a parameter has to be given for.
+fn given_to_the_command(template: &Template) -> Vec<String> {
+    let output = template.at("/Outputs/Settings/Value/Fn::Sub");
+    let optional = output[1].as_object().unwrap().values().map(|chosen| &chosen["Fn::If"][1]["Fn::Sub"]);
+    let texts = std::iter::once(&output[0]).chain(optional).map(|text| text.as_str().unwrap());
+    let lines = texts.flat_map(str::lines).filter_map(|line| line.split_once('='));
+    lines.map(|(name, _)| name.to_owned()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_stack_gives_out_exactly_the_settings_that_the_command_reads() {
+    let template = Template::deployed();
+    let world = World::start().await;
+    let given = given_to_the_command(&template);
+    let all_empty = given.iter().filter(|name| !name.ends_with("_PARAMETER"));
+    let all_empty = all_empty.fold(Environment::of_aws(world.engines.dynamodb_url()), |environment, name| {
+        environment.with(name, "")
+    });
+    let doctor = docket(&all_empty, &["doctor", "--json"]);
+    let report: Vec<Value> = serde_json::from_str(&doctor.stdout).unwrap();
+    let canary = docket(&all_empty, &["canary"]);
+    for name in &given {
+        // A parameter's name that is empty is found before its setting is looked for.
+        let said = match name.strip_suffix("_PARAMETER") {
+            Some(_) => docket(&all_empty.clone().with(name, ""), &["doctor", "--json"]).stdout,
+            None => format!("{} {}", doctor.stdout, canary.stderr),
+        };
+        assert!(said.contains(&format!("{name} is empty")), "the command does not read {name}: {said}");
+    }
+    // And whatever doctor looks for is there to be taken.
+    let looked_for = report.iter().filter_map(|line| line["check"].as_str()?.strip_prefix("setting "));
+    let looked_for: Vec<&str> = looked_for.chain(["WEBHOOK_SECRET_PREVIOUS", "OPERATOR_CHAT"]).collect();
+    assert!(looked_for.len() > 15, "{looked_for:?}");
+    for name in looked_for {
+        let is_given = given.iter().any(|given| given.trim_end_matches("_PARAMETER") == name);
+        assert!(is_given, "the stack does not give out {name}: {given:?}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -3,7 +3,7 @@
 use aws_sdk_sqs::types::QueueAttributeName;
 use docket_domain::row::HEADER;
 use docket_world::World;
-use docket_world::sheets::{Behaviour, CLIENT_EMAIL, On};
+use docket_world::sheets::{Behaviour, CLIENT_EMAIL, Kind, On};
 use docket_world::wire::Side;
 use docket_world::workers::{BOT_TOKEN, NOBODY};
 use serde_json::{Value, json};
@@ -209,6 +209,34 @@ async fn each_mishap_of_the_other_sides_is_named() {
     world.clock.turn(600_000);
     complains(environment, "clock", "set it by NTP");
     world.check_rules().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_workbook_into_which_no_row_fits_is_named_before_a_customer_meets_it() {
+    let deployment = Deployment::good().await;
+    let (world, environment) = (&deployment.world, &deployment.environment);
+    // Intake has 1,000 rows of 26 cells; the archive leaves room for one row more, then for none.
+    world.sheets.add_tab("Archive", &[]);
+    for (cells_left, fits) in [(26, true), (25, false), (0, false)] {
+        world.sheets.set_grid("Archive", 10_000_000 - 26_000 - cells_left, 1);
+        let named: Vec<Value> = complaints(environment);
+        assert_eq!(named.iter().any(|line| line["check"] == "room"), !fits, "{cells_left}: {named:?}");
+        // Only cells are lacking: the permission is there, and it is not doubted.
+        assert!(!named.iter().any(|line| line["check"] == "permission to write"), "{named:?}");
+    }
+    complains(environment, "room", "10000000 of 10000000 cells");
+    complains(environment, "room", "remove tabs, columns or empty rows");
+    // Google leaves out whatever is not asked for.
+    let asked = world.sheets.read_requests().into_iter().filter(|seen| seen.kind == Kind::Tabs);
+    let asked: Vec<String> = asked.map(|seen| seen.query.replace("%2C", ",")).collect();
+    assert!(!asked.is_empty());
+    assert!(asked.iter().all(|query| query.contains("gridProperties(rowCount,columnCount)")), "{asked:?}");
+    world.sheets.set_grid("Archive", 1, 1);
+    let page = docket(environment, &["doctor"]).stdout;
+    assert!(
+        page.contains("26001 of 10000000 cells are used, empty ones too; 383615 rows more fit"),
+        "{page}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -46,6 +46,9 @@ async fn a_tab_that_is_missing_is_made_with_its_header_and_a_second_time_nothing
         assert_eq!((made.status, made.stderr.as_str()), (0, ""), "{tab}");
         assert!(made.stdout.contains("made: the tab, the header"), "{}", made.stdout);
         assert_eq!(header_of(&world, tab), HEADER.map(Value::from).to_vec());
+        // Without an input option Google refuses to write, and with the other one it would read the names as if typed.
+        let written = world.sheets.requests().into_iter().rfind(|seen| seen.kind == Kind::Update);
+        assert_eq!(written.map(|seen| seen.query).as_deref(), Some("valueInputOption=RAW"));
         assert_eq!(world.sheets.frozen_rows(tab), 1);
         let before = changes(&world);
         let again = docket(&environment(&world, tab), &["sheet", "init"]);
@@ -130,6 +133,24 @@ async fn whatever_google_refuses_is_told_with_its_cure() {
         let ran = docket(&environment(&world, "New"), &["sheet", "init"]);
         assert!(ran.refused(status).contains(words), "{}", ran.stderr);
     }
+    // A new tab needs 26,000 cells.
+    world.sheets.set_grid("Intake", 10_000_000 - 25_999, 1);
+    let full = docket(&environment(&world, "New"), &["sheet", "init"]);
+    assert!(full.refused(1).contains("remove tabs, columns or empty rows"), "{}", full.stderr);
+    world.sheets.set_grid("Intake", 1_000, 26);
+
+    // Google takes "intake" for the name of Intake, and a deployment must not.
+    let changed = changes(&world);
+    let alike = docket(&environment(&world, "intake"), &["sheet", "init"]);
+    assert!(alike.refused(1).contains("write SHEET_NAME as Intake"), "{}", alike.stderr);
+    assert_eq!(changes(&world), changed);
+
+    // A refusal that lasts is not to be waited for.
+    world.sheets.next(On::Changes, Behaviour::fails(400, FailureBody::Json));
+    let refused = docket(&environment(&world, "New"), &["sheet", "init"]);
+    assert!(refused.refused(1).contains("http_400"), "{}", refused.stderr);
+    assert!(!refused.stderr.contains("try again"), "{}", refused.stderr);
+
     let missing = environment(&world, "New").without("SHEET_NAME");
     assert!(docket(&missing, &["sheet", "init"]).refused(2).contains("SHEET_NAME"));
     let malformed = environment(&world, "New").with("GOOGLE_CREDENTIALS", "hidden");

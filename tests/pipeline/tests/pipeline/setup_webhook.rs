@@ -11,7 +11,7 @@ use docket_world::workers::{BOT_TOKEN, NOBODY, WEBHOOK_SECRET};
 use serde_json::{Value, json};
 
 use crate::executables::Environment;
-use crate::operator::docket;
+use crate::operator::{Ran, docket, shows_no_secret};
 
 const URL: &str = "https://docket.example.org/telegram";
 
@@ -89,20 +89,81 @@ async fn ok_false_with_a_200_and_a_memory_that_differs_are_said_loudly() {
     let world = World::start().await;
     let environment = environment(&world);
     world.telegram.answer_next(200, r#"{"ok":false,"description":"something new"}"#);
-    let refused = docket(&environment, &["webhook", "set"]);
+    let refused = failing(&environment, &["webhook", "set"]);
     assert!(refused.refused(1).contains("something new"));
 
     // "ok", and nothing was set.
     world.telegram.answer_next(200, r#"{"ok":true,"result":true}"#);
-    let forgotten = docket(&environment, &["webhook", "set"]);
+    let forgotten = failing(&environment, &["webhook", "set"]);
     assert!(forgotten.refused(1).contains("no webhook is set"), "{}", forgotten.stderr);
+    world.check_rules().await;
+}
 
-    world.telegram.answer_next(401, r#"{"ok":false,"error_code":401,"description":"Unauthorized"}"#);
-    assert!(docket(&environment, &["webhook", "info"]).refused(1).contains("401 Unauthorized"));
-    world.telegram.answer_next(502, "<html>");
-    assert!(docket(&environment, &["webhook", "info"]).refused(3).contains("http_502"));
-    let nobody = environment.clone().with("TELEGRAM_ENDPOINT", NOBODY);
-    assert!(docket(&nobody, &["webhook", "info"]).refused(3).contains("connect"));
+/// The token is a part of each URL, and an error of an HTTP client likes to name its URL.
+#[tokio::test(flavor = "multi_thread")]
+async fn however_telegram_fails_it_is_said_how_and_no_secret_is_shown() {
+    let world = World::start().await;
+    let environment = environment(&world);
+    let refusal =
+        |code: u16, why: &str| json!({"ok": false, "error_code": code, "description": why}).to_string();
+    let elsewhere = [("location", "http://other.example.org/bot")];
+    for command in ["set", "info", "delete"] {
+        let failing = |environment: &Environment| failing(environment, &["webhook", command]);
+        world.telegram.answer_next(401, &refusal(401, "Unauthorized"));
+        assert!(failing(&environment).refused(1).contains("401 Unauthorized"), "{command}");
+        world.telegram.answer_next(404, &refusal(404, "Not Found"));
+        assert!(failing(&environment).refused(1).contains("404 Not Found"), "{command}");
+        world.telegram.answer_next(502, "<html>");
+        assert!(failing(&environment).refused(3).contains("http_502"), "{command}");
+        // Nobody is followed to another address with the token in hand.
+        world.telegram.answer_next_with(302, &elsewhere, "");
+        assert!(failing(&environment).refused(3).contains("http_302"), "{command}");
+        world.telegram.deliver_then_hang_up();
+        assert_eq!(failing(&environment).status, 3, "{command}");
+        let nobody = environment.clone().with("TELEGRAM_ENDPOINT", NOBODY);
+        assert!(failing(&nobody).refused(3).contains("connect"), "{command}");
+        // TLS is spoken to somebody who speaks none.
+        let plain = world.url("acknowledger", Side::Telegram).replace("http://", "https://");
+        let plain = environment.clone().with("TELEGRAM_ENDPOINT", plain);
+        assert!(failing(&plain).refused(3).contains("tls"), "{command}");
+    }
+    // In the open the token is told to nobody at all.
+    let open = environment.clone().with("TELEGRAM_ENDPOINT", "http://api.telegram.org");
+    assert!(failing(&open, &["webhook", "info"]).refused(2).contains("TELEGRAM_ENDPOINT"));
+    // Whoever takes the call and says nothing is waited for no longer than the client's own time.
+    world.telegram.hold_next();
+    assert!(failing(&environment, &["webhook", "info"]).refused(3).contains("timeout"));
+    assert_eq!(world.telegram.held(), 1, "the call arrived, and its own end is not the fake's doing");
+    world.check_rules().await;
+}
+
+/// Runs a command that fails, and sees that it shows no secret.
+fn failing(environment: &Environment, arguments: &[&str]) -> Ran {
+    let ran = docket(environment, arguments);
+    assert_ne!(ran.status, 0, "{}", ran.stdout);
+    shows_no_secret(&ran);
+    ran
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn more_than_twenty_waiting_updates_do_not_get_through_and_twenty_may() {
+    let world = World::start().await;
+    let environment = environment(&world);
+    assert_eq!(docket(&environment, &["webhook", "set"]).status, 0);
+    for (waiting, status) in [(0, 0), (20, 0), (21, 1)] {
+        let info = json!({"ok": true, "result": {
+            "url": URL,
+            "pending_update_count": waiting,
+            "allowed_updates": ["callback_query", "edited_message", "message"],
+        }});
+        world.telegram.answer_next(200, &info.to_string());
+        let ran = docket(&environment, &["webhook", "info"]);
+        assert_eq!(ran.status, status, "{}", ran.stdout);
+        shows_no_secret(&ran);
+        assert!(ran.stdout.contains(&format!("waiting updates  {waiting}")), "{}", ran.stdout);
+        let wrong = format!("wrong: {waiting} updates wait and do not get through");
+        assert_eq!(ran.stdout.contains(&wrong), status == 1, "{}", ran.stdout);
+    }
     world.check_rules().await;
 }
 
@@ -123,6 +184,7 @@ async fn a_recent_error_of_telegram_is_wrong_and_an_old_one_is_not() {
         world.telegram.answer_next(200, &info.to_string());
         let ran = docket(&environment, &["webhook", "info"]);
         assert_eq!(ran.status, status, "{}", ran.stdout);
+        shows_no_secret(&ran);
         assert!(ran.stdout.contains("503 Service Unavailable"));
     }
     world.check_rules().await;
@@ -142,7 +204,7 @@ async fn a_setting_that_is_missing_or_wrong_is_named_before_anybody_is_called() 
     ] {
         let environment = environment(&world).without(name);
         let environment = value.map_or(environment.clone(), |value| environment.with(name, value));
-        let ran = docket(&environment, &arguments);
+        let ran = failing(&environment, &arguments);
         assert!(ran.refused(2).contains(name), "{name}: {}", ran.stderr);
     }
     assert_eq!(world.wire.calls().len(), 0);
@@ -170,13 +232,13 @@ async fn a_secret_that_the_functions_may_not_know_yet_is_not_given_to_telegram()
         (gate, environment)
     };
     let (_gate, fresh) = with_secret_of(now - 100).await;
-    let refused = docket(&fresh, &["webhook", "set"]);
+    let refused = failing(&fresh, &["webhook", "set"]);
     assert!(refused.refused(1).contains("try again in"), "{}", refused.stderr);
     assert_eq!(sent(&world, "setWebhook")["secret_token"], WEBHOOK_SECRET);
     // The same address with a slash at its end is the same door.
     let endpoint = world.url("acknowledger", Side::Telegram);
     post(&format!("{endpoint}/bot{BOT_TOKEN}/setWebhook"), &json!({"url": format!("{URL}/")})).await;
-    assert!(docket(&fresh, &["webhook", "set"]).refused(1).contains("try again in"));
+    assert!(failing(&fresh, &["webhook", "set"]).refused(1).contains("try again in"));
     // The functions were started since, or nobody calls yet, or the time is over.
     assert_eq!(docket(&fresh, &["webhook", "set", "--now"]).status, 0);
     assert_eq!(sent(&world, "setWebhook")["secret_token"], "hidden-new-secret");
@@ -186,8 +248,8 @@ async fn a_secret_that_the_functions_may_not_know_yet_is_not_given_to_telegram()
     assert_eq!(docket(&old, &["webhook", "set"]).status, 0);
     // Parameters that cannot be read are the other side's matter, not a wrong setting's.
     let away = old.with("AWS_ENDPOINT_URL_SSM", NOBODY);
-    assert!(docket(&away, &["webhook", "set"]).refused(3).contains("SSM"));
-    assert!(docket(&away, &["webhook", "set", "--now"]).refused(3).contains("SSM"));
+    assert!(failing(&away, &["webhook", "set"]).refused(3).contains("SSM"));
+    assert!(failing(&away, &["webhook", "set", "--now"]).refused(3).contains("SSM"));
     world.check_rules().await;
 }
 

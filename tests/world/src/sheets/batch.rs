@@ -57,10 +57,17 @@ fn add_sheet(workbook: &mut Workbook, properties: &Value) -> Result<Value, Strin
     }
     workbook.add_tab(title, Vec::new());
     let tab = workbook.tabs.last_mut().expect("it was just added");
-    tab.frozen_rows = properties["gridProperties"]["frozenRowCount"]
-        .as_u64()
-        .map_or(0, |rows| usize::try_from(rows).unwrap_or(0));
-    Ok(json!({"addSheet": {"properties": {"sheetId": tab.sheet_id, "title": tab.title}}}))
+    let named = |name: &str| {
+        properties["gridProperties"][name].as_u64().and_then(|number| usize::try_from(number).ok())
+    };
+    tab.row_count = named("rowCount").unwrap_or(tab.row_count);
+    tab.column_count = named("columnCount").unwrap_or(tab.column_count);
+    tab.frozen_rows = named("frozenRowCount").unwrap_or(0);
+    let (sheet_id, title) = (tab.sheet_id, tab.title.clone());
+    if workbook.size() > workbook.cell_limit {
+        return Err(format!("addSheet: {}", Refusal::above_the_limit(workbook.cell_limit)));
+    }
+    Ok(json!({"addSheet": {"properties": {"sheetId": sheet_id, "title": title}}}))
 }
 
 fn delete_rows(workbook: &mut Workbook, range: &Value) -> Result<(), String> {

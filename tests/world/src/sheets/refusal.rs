@@ -59,9 +59,13 @@ impl Refusal {
     }
 
     pub(super) fn workbook_full(cell_limit: usize) -> Self {
-        Self::invalid(&format!(
+        Self::invalid(&Self::above_the_limit(cell_limit))
+    }
+
+    pub(super) fn above_the_limit(cell_limit: usize) -> String {
+        format!(
             "This action would increase the number of cells in the workbook above the limit of {cell_limit} cells."
-        ))
+        )
     }
 
     pub(super) fn not_found() -> Self {

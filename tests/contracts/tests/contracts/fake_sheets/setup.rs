@@ -32,6 +32,20 @@ fn a_tab_is_added_once_whatever_the_case_of_its_name() {
 }
 
 #[test]
+fn a_tab_is_as_large_as_it_was_asked_for_and_does_not_fit_into_a_full_workbook() {
+    let sheet = sheet();
+    let add = |title: &str, rows: u64| json!([{"addSheet": {"properties": {"title": title, "gridProperties": {"rowCount": rows, "columnCount": 10}}}}]);
+    sheet.sheets.set_cell_limit(1000 * 26 + 50 * 10);
+    let words = "above the limit of 26500 cells";
+    assert_refused(batch(&sheet, &add("New", 51)), 400, "INVALID_ARGUMENT", words);
+    assert_eq!(tabs(&sheet).as_array().unwrap().len(), 1);
+    assert_eq!(batch(&sheet, &add("New", 50)).0, 200);
+    assert_eq!(tabs(&sheet)[1]["properties"]["gridProperties"], json!({"rowCount": 50, "columnCount": 10}));
+    // What needs no cell is carried out as ever.
+    assert_eq!(batch(&sheet, &json!([mark(7)])).0, 200);
+}
+
+#[test]
 fn a_batch_of_which_one_request_is_refused_changes_nothing() {
     let sheet = sheet();
     assert_eq!(batch(&sheet, &json!([mark(7)])).0, 200);
