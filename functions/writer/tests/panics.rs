@@ -90,7 +90,7 @@ struct Rows<'a> {
 }
 
 impl Sheet for &Rows<'_> {
-    async fn ready(&self) -> Result<(), NotApplied> {
+    async fn ready(&self, _rows: usize) -> Result<(), NotApplied> {
         self.traps.passes(Panics::Asking);
         Ok(())
     }
@@ -109,14 +109,14 @@ impl Sheet for &Rows<'_> {
         classify_append(&answered, TAB, rows.len())
     }
 
-    async fn look_up(&self, rows: &[Row]) -> Vec<Finding> {
+    async fn look_up(&self, rows: &[Row]) -> Result<Vec<Finding>, NotApplied> {
         self.traps.passes(Panics::LookingUp);
         let all = self.rows.lock().unwrap();
         let find = |row: &Row| match all.iter().position(|there| there == row) {
             Some(place) => Finding::OneEqual { range: format!("{TAB}!A{0}:F{0}", place + 2) },
             None => Finding::None,
         };
-        rows.iter().map(find).collect()
+        Ok(rows.iter().map(find).collect())
     }
 
     fn tab(&self) -> &str {
