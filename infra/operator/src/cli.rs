@@ -101,7 +101,7 @@ struct Resolve {
     #[arg(long, value_name = "WORDS", value_parser = because)]
     because: String,
     /// With --recorded: although no row is seen in its place.
-    #[arg(long, requires = "recorded")]
+    #[arg(long)]
     without_row: bool,
     /// Only if the record still is in the version that docket show named.
     #[arg(long, value_name = "VERSION", conflicts_with = "reason")]
@@ -113,10 +113,10 @@ struct Resolve {
     #[arg(long, value_parser = reason)]
     reason: Option<ReviewReason>,
     /// With --reason: open for so long at least: 30m, 12h, 2d.
-    #[arg(long, value_name = "AGE", value_parser = age, requires = "reason")]
+    #[arg(long, value_name = "AGE", value_parser = age)]
     older_than: Option<u64>,
     /// With --reason: not only list them.
-    #[arg(long, requires = "reason")]
+    #[arg(long)]
     apply: bool,
     /// Print JSON.
     #[arg(long)]
@@ -277,6 +277,17 @@ pub async fn run(cli: Cli, environment: &Environment) -> Result<Printed, Stopped
 
 async fn resolved(resolve: Resolve, environment: &Environment) -> Result<Printed, Stopped> {
     let Some(kind) = resolve.order.kind() else { return Err(usage("no order was given")) };
+    for (given, option, goes_with) in
+        [(resolve.without_row, "--without-row", Kind::Recorded), (resolve.yes, "--yes", Kind::AppendAgain)]
+    {
+        if given && kind != goes_with {
+            return Err(usage(format!("{option} goes with {}", goes_with.option())));
+        }
+    }
+    // Said here, since clap waives what is required by one option where another one excludes it.
+    if resolve.reason.is_none() && (resolve.apply || resolve.older_than.is_some()) {
+        return Err(usage("--apply and --older-than go with --reason"));
+    }
     let order = Order { kind, why: resolve.because };
     let Some(reference) = resolve.reference else {
         let Some(reason) = resolve.reason else { return Err(usage("a reference, or --reason")) };

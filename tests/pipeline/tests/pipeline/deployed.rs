@@ -125,6 +125,7 @@ async fn the_stack_gives_out_exactly_the_settings_that_the_command_reads() {
         let is_given = given.iter().any(|given| given.trim_end_matches("_PARAMETER") == name);
         assert!(is_given, "the stack does not give out {name}: {given:?}");
     }
+    world.check_rules().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

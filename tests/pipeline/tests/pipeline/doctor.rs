@@ -237,6 +237,7 @@ async fn a_workbook_into_which_no_row_fits_is_named_before_a_customer_meets_it()
         page.contains("26001 of 10000000 cells are used, empty ones too; 383615 rows more fit"),
         "{page}"
     );
+    world.check_rules().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -11,6 +11,7 @@ mod sweeper;
 mod redriven;
 mod executables;
 mod operator;
+mod orders;
 mod setup_webhook;
 mod setup_sheet;
 mod doctor;
