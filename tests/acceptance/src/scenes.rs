@@ -16,6 +16,7 @@ use serde_json::json;
 use crate::deployment::{Deployment, STACK, VISIBILITY_SECONDS};
 
 const ANN: i64 = 7_100_000_001;
+const OPERATOR: i64 = ANN + 1_000_000;
 const BURST: usize = 500;
 const BURST_CHAT: i64 = 7_200_000_000;
 
@@ -44,6 +45,9 @@ pub(crate) async fn play(deployment: &mut Deployment) {
     schedule(deployment).await;
     scene("The operator asks whether all is well");
     doctor(deployment).await;
+    scene("The operator sends a canary, and closes what is perhaps told");
+    canary(deployment).await;
+    closed(deployment, &unacknowledged).await;
     scene("DESIGN's rules over table, sheet and messages");
     by_hand.push(unacknowledged);
     rules(deployment, by_hand).await;
@@ -419,6 +423,49 @@ async fn doctor(deployment: &Deployment) {
     cloud.aws(&["scheduler", "update-schedule", "--cli-input-json", &off("ENABLED")]).await;
     assert_eq!(complaints().await, Vec::<String>::new());
     shown("a schedule that is switched off is named");
+}
+
+async fn canary(deployment: &Deployment) {
+    let operator = deployment.world.customer(OPERATOR, "Olga");
+    // Telegram sends nothing to a chat that has never written to the bot.
+    deployment.say(operator.text("/start")).await;
+    deployment.say(operator.text("/cancel")).await;
+    let (items, rows) = (deployment.world.items().await.len(), deployment.world.rows().len());
+    let mut settings = deployment.settings.clone();
+    settings.push(("OPERATOR_CHAT".to_owned(), OPERATOR.to_string()));
+    let ran = deployment.cloud.docket(&settings, &["canary", "--json", "--wait", "60"]).await;
+    assert_eq!(ran.status, 0, "{} {}", ran.stdout, ran.stderr);
+    assert_eq!((deployment.world.items().await.len(), deployment.world.rows().len()), (items, rows));
+    assert_eq!(deployment.world.acknowledgements(OPERATOR).len(), 1);
+    shown("docket canary went the whole way and took its row and its record away again");
+}
+
+async fn closed(deployment: &Deployment, unacknowledged: &Reference) {
+    let docket = async |arguments: &[&str]| {
+        let ran = deployment.cloud.docket(&deployment.settings, arguments).await;
+        assert_eq!(ran.status, 0, "{arguments:?}: {}", ran.stderr);
+        serde_json::from_str::<serde_json::Value>(&ran.stdout).unwrap_or_default()
+    };
+    let order = [
+        "resolve",
+        "--reason",
+        "ack_uncertain",
+        "--leave",
+        "--because",
+        "we rang them up",
+        "--apply",
+        "--json",
+    ];
+    let done = docket(&order).await;
+    assert!(done.as_array().is_some_and(|lines| !lines.is_empty()), "{done}");
+    assert!(done.as_array().is_some_and(|lines| lines.iter().all(|line| line["done"] == true)), "{done}");
+    let page = docket(&["show", unacknowledged.as_str(), "--json"]).await;
+    let last = page["history"].as_array().and_then(|history| history.last()).cloned().unwrap_or_default();
+    assert_eq!((&last["step"], &last["why"]), (&json!("ordered_leave"), &json!("we rang them up")));
+    assert!(last["by"].as_str().is_some_and(|by| by.starts_with("operator arn:")), "{last}");
+    let looked = docket(&["recheck", unacknowledged.as_str(), "--json"]).await;
+    assert_eq!((&looked["changed"], &looked["found"]["kind"]), (&json!(false), &json!("one_equal_row")));
+    shown("docket resolve closes it with the operator's name from AWS, docket recheck finds its row");
 }
 
 async fn rules(deployment: &Deployment, by_hand: Vec<Reference>) {

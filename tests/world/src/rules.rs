@@ -171,6 +171,7 @@ impl World {
                 | Fault::CrashAfter
                 | Fault::Throttle
                 | Fault::TransactionConflict
+                | Fault::ApplyLate
                 | Fault::TakeHalf => false,
             };
             if !kept_away {

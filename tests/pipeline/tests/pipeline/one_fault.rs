@@ -6,7 +6,8 @@
 //!
 //! Left out are calls to AWS that hang, since each costs real time: `hanging_aws` shows them, at each kind of call. At the reads
 //! of the two longest stories only one of two faults is placed that differ in whether the read was carried out, which nobody
-//! can tell. A batch that is taken by halves can only be one of several rings.
+//! can tell. A batch that is taken by halves can only be one of several rings. What comes late to AWS is a change; to the sheet
+//! it is placed as its own rows that are written later, and of what came late to Telegram nobody can hear.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -18,7 +19,7 @@ use docket_domain::status::{AckState, Record, WriteState};
 use docket_world::engines::Engines;
 use docket_world::event_source::{Delivery, EventSource};
 use docket_world::sheets::{Behaviour, FailureBody, On};
-use docket_world::wire::{Call, Fault, Plan, Side};
+use docket_world::wire::{Call, Fault, LATE_MS, Plan, Side};
 use docket_world::{Settings, World};
 use futures::StreamExt as _;
 
@@ -245,6 +246,7 @@ fn placements_at(call: &Call, base: Base) -> Vec<AtCall> {
     Fault::ALL
         .into_iter()
         .chain(batch.then_some(Fault::TakeHalf))
+        .chain(changes_something(call).then_some(Fault::ApplyLate))
         .filter(|fault| fault.can_hit(call.side))
         .filter(|fault| !fault.applies() || base.tells_carried_out(call))
         // A call that hangs costs real time; towards AWS it ends as a broken connection does.
@@ -261,6 +263,13 @@ fn placements_at(call: &Call, base: Base) -> Vec<AtCall> {
             })
         })
         .collect()
+}
+
+/// A call to AWS that leaves something behind.
+fn changes_something(call: &Call) -> bool {
+    let kinds =
+        ["PutItem", "UpdateItem", "DeleteItem", "TransactWriteItems", "SendMessage", "SendMessageBatch"];
+    kinds.contains(&call.operation.as_str())
 }
 
 struct Ending {
@@ -308,6 +317,12 @@ async fn run(engines: Arc<Engines>, placement: Placement, submissions: usize, ba
     };
     world.wire.heal();
     world.settle().await;
+    if let Placement::AtCall(AtCall { fault: Fault::ApplyLate, .. }) = placement {
+        // What is late arrives with the next call.
+        world.turn_seconds(LATE_MS / 1_000);
+        world.sweep().await;
+        world.settle().await;
+    }
     world.check_rules().await;
     let records = world.records().await;
     assert_eq!(records.len(), submissions, "an enquiry was lost or doubled");

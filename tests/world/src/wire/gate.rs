@@ -143,6 +143,7 @@ pub(super) struct Door {
 
 impl Door {
     pub(super) async fn answer(self: Arc<Self>, http_version: String, request: Request) -> Answer {
+        self.wire.carry_out_what_is_late().await;
         let (call, fault) = self.wire.arrive(&self.worker, self.side, http_version, request);
         // In a task of its own: when the client gives up and its connection goes, the other side works on.
         let date = self.behind.date(call.at_ms);
@@ -160,7 +161,12 @@ impl Door {
         answer
     }
 
-    async fn carry_out(&self, call: Call, fault: Option<Fault>) -> Answer {
+    /// Whoever sent it is long gone.
+    pub(super) async fn carry_out_late(&self, request: Request) {
+        self.behind.answer(request).await;
+    }
+
+    async fn carry_out(self: Arc<Self>, call: Call, fault: Option<Fault>) -> Answer {
         self.wire.hold(&call, fault).await;
         let Some(fault) = fault else {
             return self.behind.answer(call.request).await;
@@ -173,6 +179,10 @@ impl Door {
             Fault::FailBefore | Fault::LoseAnswer => Answer::HangUp,
             Fault::Answer500Before | Fault::Answer500After => refusals::internal_error(self.side),
             Fault::Hang | Fault::ApplyThenHang => Answer::Never,
+            Fault::ApplyLate => {
+                self.wire.come_late(Arc::clone(&self), call.request);
+                Answer::HangUp
+            }
             Fault::CrashBefore | Fault::CrashAfter => {
                 self.wire.crash(&self.worker);
                 Answer::Never

@@ -19,7 +19,7 @@ use tokio::sync::watch;
 
 pub use call::{Call, Side};
 pub use gate::{Backend, Gate};
-pub use plan::{Fault, Plan};
+pub use plan::{Fault, LATE_MS, Plan};
 
 use crate::clock::TurnedClock;
 use crate::exchange::{Answer, Request};
@@ -42,6 +42,14 @@ struct State {
     plan: PlanUnderWay,
     holding: Holding,
     crashes: HashMap<String, watch::Sender<u64>>,
+    late: Vec<Late>,
+}
+
+/// A request that will be carried out at `due_ms` of the turned clock.
+struct Late {
+    due_ms: i64,
+    door: Arc<gate::Door>,
+    request: Request,
 }
 
 struct Logged {
@@ -151,6 +159,21 @@ impl Wire {
                 // The wire is gone, so nothing can crash any more.
                 std::future::pending::<()>().await;
             }
+        }
+    }
+
+    /// Keeps a request back; it is carried out at the first call after its time.
+    fn come_late(&self, door: Arc<gate::Door>, request: Request) {
+        let due_ms = self.0.clock.now_ms() + LATE_MS;
+        self.state().late.push(Late { due_ms, door, request });
+    }
+
+    /// Carries out what was kept back until now, in the order in which it was sent.
+    async fn carry_out_what_is_late(&self) {
+        let now_ms = self.0.clock.now_ms();
+        let due: Vec<Late> = self.state().late.extract_if(.., |late| late.due_ms <= now_ms).collect();
+        for late in due {
+            late.door.carry_out_late(late.request).await;
         }
     }
 

@@ -7,6 +7,9 @@ use std::fmt;
 
 use super::call::{Call, Side};
 
+/// So much of the turned clock's time: longer than any worker's own tries.
+pub const LATE_MS: i64 = 100_000;
+
 /// What happens to a call. "Applied" means that the other side saw the request and did what it does about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Fault {
@@ -22,6 +25,9 @@ pub enum Fault {
     Hang,
     /// Applied; no answer, the connection stays open.
     ApplyThenHang,
+    /// Applied [`LATE_MS`] later, at the first call of anybody's after that; the connection closes at once. Never hits a fake:
+    /// the fake sheet has late rows of its own, and nobody reads what Telegram was late with.
+    ApplyLate,
     /// Not applied; the worker is killed.
     CrashBefore,
     /// Applied; the worker is killed before it sees the answer.
@@ -50,7 +56,7 @@ impl Fault {
         Self::TransactionConflict,
     ];
 
-    /// Whether the other side sees the request.
+    /// Whether the other side sees the request before whoever made it goes on.
     #[must_use]
     pub fn applies(self) -> bool {
         match self {
@@ -58,6 +64,7 @@ impl Fault {
             Self::FailBefore
             | Self::Answer500Before
             | Self::Hang
+            | Self::ApplyLate
             | Self::CrashBefore
             | Self::Throttle
             | Self::TransactionConflict
@@ -71,6 +78,7 @@ impl Fault {
         match self {
             Self::TransactionConflict => side == Side::DynamoDb,
             Self::TakeHalf => side == Side::Sqs,
+            Self::ApplyLate => matches!(side, Side::DynamoDb | Side::Sqs),
             Self::FailBefore
             | Self::Answer500Before
             | Self::LoseAnswer

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use docket_world::wire::{Backend, Fault, Plan, Side, Wire};
+use docket_world::clock::TurnedClock;
+use docket_world::wire::{Backend, Fault, LATE_MS, Plan, Side, Wire};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
@@ -34,6 +35,20 @@ async fn fail_before_is_not_applied_and_closes_without_an_answer() {
 async fn lose_answer_is_applied_and_closes_without_an_answer() {
     let (heard, applied) = hit(Fault::LoseAnswer, Side::Sheets).await;
     assert_eq!((heard.end, heard.head.as_str(), applied), (End::Closed, "", 1));
+}
+
+#[tokio::test]
+async fn apply_late_closes_without_an_answer_and_is_applied_once_at_the_first_call_after_its_time() {
+    let (clock, fake) = (TurnedClock::at(0), Recorder::saying("fine"));
+    let wire = Wire::new(clock.clone());
+    wire.set_plan(Plan::at(0, Fault::ApplyLate));
+    let heard = call(&wire, Side::Sqs, &fake, "late").await;
+    assert_eq!((heard.end, heard.head.as_str(), fake.seen().len()), (End::Closed, "", 0));
+    for (turned_ms, seen) in [(LATE_MS - 1, 1), (1, 3), (1, 4)] {
+        clock.turn(turned_ms);
+        call(&wire, Side::DynamoDb, &fake, "another").await;
+        assert_eq!(fake.seen().len(), seen, "after {turned_ms} ms more");
+    }
 }
 
 #[tokio::test]
