@@ -1,17 +1,25 @@
 //! The command line.
 
+use std::io::Write as _;
+
 use clap::{Args, Parser, Subcommand};
 use docket_adapters::clock::SystemClock;
 use docket_adapters::config::Environment;
+use docket_adapters::dynamodb::DynamoSubmissions;
 use docket_adapters::telegram::Webhook;
+use docket_domain::moment::Moment;
 use docket_domain::ports::Clock;
 use docket_domain::reference::Reference;
 use docket_domain::status::ReviewReason;
+use docket_domain::submission::ChatId;
 
+use crate::find::{self, Format, Wanted};
 use crate::orders::many::Which;
 use crate::orders::{self, Kind, Order, Terms};
 use crate::reach::{self, usage};
-use crate::{Stopped, canary, doctor, json, page, sheet, webhook};
+use crate::scan::{self, Progress};
+use crate::stats::Stats;
+use crate::{Stopped, audit, canary, doctor, json, page, sheet, webhook};
 
 /// What is known about an enquiry, and what needs a person.
 #[derive(Debug, Parser)]
@@ -57,6 +65,47 @@ enum Command {
         after_help = "Examples:\n  docket resolve DK-8M4T-K2QX-7RZ9 --recorded --because \"I deleted the copy\"\n  docket resolve DK-8M4T-K2QX-7RZ9 --append-again --because \"not in the sheet, not in its history\"\n  docket resolve --reason ack_uncertain --older-than 1d --leave --because \"they have been rung up\" --apply"
     )]
     Resolve(Resolve),
+    /// Enquiries by chat, words or age. Reads the whole table, at a gentle pace.
+    #[command(after_help = "Example: docket find --text gutters --since 30d")]
+    Find {
+        /// Of this chat.
+        #[arg(long, allow_negative_numbers = true)]
+        chat: Option<i64>,
+        /// With these words in summary, contact or request type, whatever their case.
+        #[arg(long)]
+        text: Option<String>,
+        /// Confirmed within this time: 30m, 12h, 2d.
+        #[arg(long, value_name = "AGE", value_parser = age)]
+        since: Option<u64>,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// How many enquiries are in which state, and how long the last day's took. Reads the whole table.
+    Stats {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// The whole sheet beside the whole table: rows that are gone, changed, doubled, or of nobody. Changes nothing; exit status
+    /// 1 if something does not fit.
+    Audit {
+        /// Print JSON.
+        #[arg(long, conflicts_with = "csv")]
+        json: bool,
+        /// Print what does not fit as CSV.
+        #[arg(long)]
+        csv: bool,
+    },
+    /// Every enquiry, to standard output.
+    #[command(after_help = "Example: docket export --format csv > enquiries.csv")]
+    Export {
+        #[arg(long, value_enum)]
+        format: Format,
+        /// Go on behind this reference, as an interrupted export has named it.
+        #[arg(long, value_name = "REFERENCE")]
+        after: Option<String>,
+    },
     /// Whether the deployment is set up well: every check with its cure; exit status 1 if one is not ok.
     Doctor {
         /// Print JSON.
@@ -183,6 +232,9 @@ fn reason(text: &str) -> Result<ReviewReason, String> {
     known.ok_or_else(|| format!("one of {}", ReviewReason::ALL.map(ReviewReason::as_str).join(", ")))
 }
 
+/// Older than anything that is kept.
+const AGE_SECONDS_MAX: u64 = 100 * 366 * 86_400;
+
 /// `30m`, `12h`, `2d`, in seconds.
 fn age(text: &str) -> Result<u64, String> {
     let malformed = || "a number with m, h or d behind it".to_owned();
@@ -257,6 +309,43 @@ pub async fn run(cli: Cli, environment: &Environment) -> Result<Printed, Stopped
             Ok(if as_json { pretty(&json::done(&done)) } else { page::done(&done) }.into())
         }
         Command::Resolve(resolve) => resolved(resolve, environment).await,
+        Command::Find { chat, text, since, json: as_json } => {
+            let now = SystemClock.now();
+            let since = since.map(|age| {
+                Moment::from_seconds(now.seconds() - i64::try_from(age.min(AGE_SECONDS_MAX)).unwrap_or(0))
+            });
+            let wanted = Wanted { chat: chat.map(ChatId), text, since };
+            found(&reach::submissions(environment).await?, &wanted, as_json).await.map(Printed::from)
+        }
+        Command::Stats { json: as_json } => {
+            let submissions = reach::submissions(environment).await?;
+            let mut stats = Stats::at(SystemClock.now());
+            scan::records(&submissions, &SystemClock, &mut None, &mut shown(), |read| {
+                match read {
+                    Ok(record) => stats.count(&record),
+                    Err(_) => stats.unread(),
+                }
+                true
+            })
+            .await?;
+            Ok(if as_json { pretty(&stats.json()) } else { stats.page() }.into())
+        }
+        Command::Audit { json: as_json, csv } => {
+            let retention_days = environment.retention_days().map_err(usage)?;
+            let submissions = reach::submissions(environment).await?;
+            let environment = reach::with_parameters(environment, &["GOOGLE_CREDENTIALS"]).await?;
+            let sheet = reach::sheet(&environment)?;
+            let report = audit::audit(&submissions, &sheet, &SystemClock, retention_days, shown()).await?;
+            let text = match (as_json, csv) {
+                (true, _) => pretty(&report.json()),
+                (false, true) => report.csv(),
+                (false, false) => report.page(),
+            };
+            Ok(Printed { text, exit_status: u8::from(!report.oddities.is_empty()) })
+        }
+        Command::Export { format, after } => {
+            exported(&reach::submissions(environment).await?, format, after).await.map(Printed::from)
+        }
         Command::Doctor { json: as_json } => {
             let report = doctor::examine(environment, SystemClock.now()).await;
             let text = if as_json { pretty(&report.json()) } else { report.page() };
@@ -303,6 +392,70 @@ async fn resolved(resolve: Resolve, environment: &Environment) -> Result<Printed
     let desk = reach::desk(environment, order.concerns_the_sheet()).await?;
     let done = desk.order(&reference, &order, terms, |facts| resolve.yes || agrees(facts)).await?;
     Ok(if resolve.json { pretty(&json::done(&done)) } else { page::done(&done) }.into())
+}
+
+async fn found(submissions: &DynamoSubmissions, wanted: &Wanted, as_json: bool) -> Result<String, Stopped> {
+    let (mut fitting, mut unread) = (Vec::new(), 0);
+    scan::records(submissions, &SystemClock, &mut None, &mut shown(), |read| {
+        match read {
+            Ok(record) if wanted.fits(&record) => fitting.push(record),
+            Ok(_) => {}
+            Err(_) => unread += 1,
+        }
+        true
+    })
+    .await?;
+    if as_json && unread > 0 {
+        anstream::eprintln!("docket: {unread} records cannot be read by this release and were not searched");
+    }
+    Ok(if as_json {
+        pretty(&fitting.iter().map(json::record).collect())
+    } else {
+        find::page(&mut fitting, unread)
+    })
+}
+
+/// Line by line: an export may be larger than memory. Where it was broken off is said, and whoever reads the lines of one page
+/// twice can tell them by their reference.
+async fn exported(
+    submissions: &DynamoSubmissions,
+    format: Format,
+    after: Option<String>,
+) -> Result<String, Stopped> {
+    let mut out = std::io::stdout().lock();
+    let mut written = |line: &str| writeln!(out, "{line}").is_ok();
+    if after.is_none() && !format.head().is_none_or(|head| written(&head)) {
+        return Ok(String::new());
+    }
+    let mut position = after;
+    let mut progress = shown();
+    let done = scan::records(submissions, &SystemClock, &mut position, &mut progress, |read| match read {
+        Ok(record) => written(&format.line(&record)),
+        Err(unread) => {
+            anstream::eprintln!("docket: {}", Format::unread(&unread));
+            true
+        }
+    })
+    .await;
+    match (done, position) {
+        (Ok(()), _) => Ok(String::new()),
+        (Err(Stopped::Unreachable(why)), Some(position)) => {
+            Err(Stopped::Unreachable(format!("{why}; go on with --after {position}")))
+        }
+        (Err(stopped), _) => Err(stopped),
+    }
+}
+
+/// Progress on standard error, where a person looks at it.
+fn shown() -> impl FnMut(Progress) {
+    use std::io::IsTerminal as _;
+    let watched = std::io::stderr().is_terminal();
+    move |progress| {
+        if watched {
+            let of = progress.all.map(|all| format!(" of {all}")).unwrap_or_default();
+            anstream::eprint!("\r{} {}{of} ", progress.of, progress.done);
+        }
+    }
 }
 
 /// Asks on a terminal; nobody agrees where there is none.

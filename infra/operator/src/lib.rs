@@ -4,14 +4,18 @@
 //! exit status says what became of it: 0 done, 1 refused or not found, 2 usage, 3 the other side could not be reached.
 
 pub mod answers;
+pub mod audit;
 pub mod canary;
 pub mod cli;
 pub mod cure;
 pub mod doctor;
+pub mod find;
 pub mod json;
 pub mod orders;
 pub mod page;
 pub mod reach;
+pub mod scan;
+pub mod stats;
 pub mod refusal;
 pub mod sheet;
 pub mod visible;

@@ -10,7 +10,9 @@ use docket_adapters::config::Environment;
 async fn main() -> ExitCode {
     match cli::run(Cli::parse(), &Environment::of_process()).await {
         Ok(printed) => {
-            anstream::println!("{}", printed.text);
+            if !printed.text.is_empty() {
+                anstream::println!("{}", printed.text);
+            }
             ExitCode::from(printed.exit_status)
         }
         Err(stopped) => {

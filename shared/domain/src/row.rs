@@ -4,6 +4,7 @@
 //! of a string is one way in which a read-back no longer equals what was written.
 
 use serde_json::Value;
+use sha2::{Digest as _, Sha256};
 
 use crate::status::Finding;
 use crate::submission::Submission;
@@ -40,6 +41,12 @@ impl Row {
         &self.0
     }
 
+    /// The same for all contents that count as equal, and for no others: for comparing many rows without keeping their words.
+    #[must_use]
+    pub fn digest(&self) -> RowDigest {
+        digest(self.0.iter().map(String::as_str))
+    }
+
     /// Bytes of its cells.
     #[must_use]
     pub fn bytes(&self) -> usize {
@@ -56,6 +63,27 @@ impl Row {
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => false,
         })
     }
+}
+
+/// What [`Row::equals`] compares, in 32 bytes.
+pub type RowDigest = [u8; 32];
+
+/// The digest of cells read from the sheet; none when a cell is missing or no string, which equals no row.
+#[must_use]
+pub fn digest_of_cells(read: &[Value]) -> Option<RowDigest> {
+    let texts: Vec<&str> = read.iter().take(HEADER.len()).map(Value::as_str).collect::<Option<_>>()?;
+    (texts.len() == HEADER.len()).then(|| digest(texts.into_iter()))
+}
+
+fn digest<'a>(cells: impl Iterator<Item = &'a str>) -> RowDigest {
+    let mut hash = Sha256::new();
+    for cell in cells {
+        let cell = lines(cell).join("\n");
+        // Length first: no two splits of the same text are alike.
+        hash.update(cell.len().to_be_bytes());
+        hash.update(cell.as_bytes());
+    }
+    hash.finalize().into()
 }
 
 /// Whether a cell of the reference column holds `reference`.
@@ -78,15 +106,17 @@ pub fn judge(row: &Row, hits: &[(String, Vec<Value>)]) -> Finding {
 }
 
 fn same_text(ours: &str, theirs: &str) -> bool {
-    let lines = |text: &str| -> Vec<String> {
-        text.replace("\r\n", "\n")
-            .replace('\r', "\n")
-            .trim_end()
-            .split('\n')
-            .map(|l| l.trim_end().to_owned())
-            .collect()
-    };
     ours == theirs || lines(ours) == lines(theirs)
+}
+
+/// What of a text counts: neither the style of its line ends nor blanks before them.
+fn lines(text: &str) -> Vec<String> {
+    text.replace("\r\n", "\n")
+        .replace('\r', "\n")
+        .trim_end()
+        .split('\n')
+        .map(|line| line.trim_end().to_owned())
+        .collect()
 }
 
 #[cfg(test)]
@@ -110,7 +140,9 @@ mod tests {
             "Ann",
             "-1002000000001"
         ]);
-        assert!(row().equals(read.as_array().expect("an array")));
+        let read = read.as_array().expect("an array");
+        assert!(row().equals(read));
+        assert_eq!(digest_of_cells(read), Some(row().digest()));
     }
 
     #[test]
@@ -120,9 +152,11 @@ mod tests {
                 let mut read: Vec<Value> = row().cells().iter().map(|cell| json!(cell)).collect();
                 read[column] = other.clone();
                 assert!(!row().equals(&read), "column {column} {other}");
+                assert_ne!(digest_of_cells(&read), Some(row().digest()), "column {column} {other}");
             }
             let short: Vec<Value> = row().cells()[..column].iter().map(|cell| json!(cell)).collect();
             assert!(!row().equals(&short));
+            assert_eq!(digest_of_cells(&short), None);
         }
     }
 

@@ -8,7 +8,7 @@
 //! An item that this release cannot read fails to decode. It is never filled up with defaults, and never overwritten.
 
 pub use conversations::DynamoConversations;
-pub use submissions::DynamoSubmissions;
+pub use submissions::{DynamoSubmissions, Scanned, Unread};
 
 mod attributes;
 mod confirm;

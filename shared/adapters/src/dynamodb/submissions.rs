@@ -32,11 +32,58 @@ pub struct DynamoSubmissions {
     retention_days: u64,
 }
 
+/// One page of the table.
+#[derive(Debug)]
+pub struct Scanned {
+    pub records: Vec<Result<Record, Unread>>,
+    /// Where the next page begins after, as it stands there; none at the end.
+    pub next: Option<String>,
+}
+
+/// An item that this release cannot read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unread {
+    /// As it stands there.
+    pub reference: String,
+    pub cause: String,
+}
+
 impl DynamoSubmissions {
     /// `retention_days`: how long a finished record is kept.
     #[must_use]
     pub fn new(client: Client, table: impl Into<String>, retention_days: u64) -> Self {
         Self { client, table: table.into(), retention_days }
+    }
+
+    /// One page of the whole table, in the table's own order, beginning after `after`. For the operator's command alone: it
+    /// reads everything there is.
+    ///
+    /// # Errors
+    /// Safe to repeat: nothing is changed.
+    pub async fn scan(&self, after: Option<&str>, limit: u16) -> Result<Scanned, StoreError> {
+        let start = after.map(|after| HashMap::from([("reference".to_owned(), text(after))]));
+        let answer = self
+            .client
+            .scan()
+            .table_name(&self.table)
+            .limit(i32::from(limit))
+            .set_exclusive_start_key(start)
+            .send()
+            .await
+            .map_err(|error| StoreError::NotApplied(cause(&error)))?;
+        let reference = |item: &Item| item.get("reference").and_then(|name| name.as_s().ok()).cloned();
+        let records = answer
+            .items()
+            .iter()
+            .map(|item| {
+                to_record(item).map_err(|damaged| Unread {
+                    reference: reference(item).unwrap_or_default(),
+                    cause: damaged.to_string(),
+                })
+            })
+            .collect();
+        let next = answer.last_evaluated_key.as_ref().filter(|key| !key.is_empty());
+        Ok(Scanned { records, next: next.and_then(reference) })
     }
 
     async fn update(

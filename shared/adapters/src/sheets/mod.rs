@@ -13,6 +13,7 @@ mod lookup;
 mod read;
 mod setup;
 mod remove;
+mod whole;
 mod token;
 mod url;
 

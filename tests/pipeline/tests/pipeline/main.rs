@@ -12,6 +12,7 @@ mod redriven;
 mod executables;
 mod operator;
 mod orders;
+mod looking;
 mod setup_webhook;
 mod setup_sheet;
 mod doctor;

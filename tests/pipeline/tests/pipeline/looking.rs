@@ -1,0 +1,200 @@
+//! Looking over everything: the audit of the sheet, searching, statistics, export.
+
+use docket::audit::{Kind, Report, audit};
+use docket_adapters::sheets::{Credentials, GoogleSheet, SheetSettings};
+use docket_domain::status::WriteOrder;
+use docket_world::clock::TurnedClock;
+use docket_world::sheets::{Behaviour, On};
+use docket_world::wire::Side;
+use docket_world::workers::{NOBODY, SPREADSHEET_ID, role};
+use docket_world::{Tampering, World};
+use serde_json::json;
+
+use crate::executables::environment_of_operator;
+use crate::operator::{docket, shows_no_secret};
+use crate::write_side::{appends, uncertain, world};
+
+fn sheet(world: &World) -> GoogleSheet<TurnedClock> {
+    let settings = SheetSettings {
+        endpoint: world.url("writer", Side::Sheets),
+        spreadsheet_id: SPREADSHEET_ID.into(),
+        tab: world.settings().tab.clone(),
+        credentials: Credentials::parse(world.google_credentials(), &role()).unwrap(),
+        append_timeout_ms: 1_000,
+        read_timeout_ms: 5_000,
+    };
+    GoogleSheet::new(settings, world.clock.clone()).unwrap()
+}
+
+async fn audited(world: &World) -> Report {
+    audit(world.store(), &sheet(world), &world.clock, 365, |_| {}).await.unwrap()
+}
+
+fn kinds(report: &Report) -> Vec<(Kind, &str, usize)> {
+    report.oddities.iter().map(|odd| (odd.kind, odd.reference.as_str(), odd.rows)).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_audit_names_whatever_does_not_fit_between_sheet_and_table_and_changes_nothing() {
+    let mut world = world().await;
+    let references = world.record_enquiries(6).await;
+    world.settle().await;
+    let good = audited(&world).await;
+    assert_eq!((good.records, good.rows, good.equal, kinds(&good)), (6, 6, 6, vec![]));
+
+    // One waits for a look, one for an append, one was given up.
+    let lost = uncertain(&mut world, 1, Behaviour::hangs_up()).await;
+    world.settle().await;
+    let abandoned = world.order(&lost[0], WriteOrder::Abandon { why: "Nobody's.".into() }).await;
+    let under_work = uncertain(&mut world, 1, Behaviour::writes_then_hangs_up()).await;
+    world.sheets.from_now_on(On::Appends, Behaviour::permission_denied());
+    let pending = world.record_enquiries(1).await;
+    world.work().await;
+    world.sheets.heal();
+    assert!(audited(&world).await.oddities.is_empty(), "what is under work or given up is as it must be");
+
+    // People.
+    let row = |number: usize| world.sheets.rows("Intake")[number - 1].clone();
+    let (changed, copied) = (row(3), row(4));
+    let mut other = changed.clone();
+    other[3] = json!("other words");
+    world.sheets.put_row("Intake", 3, &other);
+    let end = world.sheets.rows("Intake").len();
+    world.sheets.put_row("Intake", end + 1, &copied);
+    world.sheets.put_row("Intake", end + 2, &[json!("a note"), json!("of somebody's")]);
+    let of_nobody = |at: &str| ["DK-8M4T-K2QX-7RZ9", at, "A quote", "x", "-", "7"].map(|cell| json!(cell));
+    world.sheets.put_row("Intake", end + 3, &of_nobody("2026-02-01T00:00:00Z"));
+    let mut old = of_nobody("2020-02-01T00:00:00Z");
+    old[0] = json!("DK-8M4T-K2QX-7RZ8");
+    world.sheets.put_row("Intake", end + 4, &old);
+    world.sheets.put_row("Intake", end + 5, &[json!(abandoned.submission.reference.as_str())]);
+    world.sheets.put_row("Intake", end + 6, &[json!(pending[0].as_str())]);
+    world.sheets.delete_row("Intake", 2);
+    let whole = world.damage_record(&references[5], "summary").await;
+
+    let (before, asked) = (world.items().await, appends(&world));
+    let report = audited(&world).await;
+    let mut expected = vec![
+        (Kind::RowGone, references[0].as_str(), 0),
+        (Kind::RowDiffers, references[1].as_str(), 1),
+        (Kind::Copies, references[2].as_str(), 2),
+        (Kind::RowUnexpected, lost[0].as_str(), 1),
+        (Kind::RowUnexpected, pending[0].as_str(), 1),
+        (Kind::NoRecord, "DK-8M4T-K2QX-7RZ9", 1),
+        (Kind::RecordUnreadable, references[5].as_str(), 1),
+    ];
+    expected.sort();
+    assert_eq!(kinds(&report), expected);
+    assert_eq!((report.foreign_rows, report.expired, report.records), (1, 1, 9));
+    assert!(report.csv().contains(&format!("row_gone,{},0,confirmed", references[0])), "{}", report.csv());
+    let page = report.page();
+    assert!(page.contains("9 records, 2 of them confirmed with one equal row"), "{page}");
+    assert_eq!((world.items().await, appends(&world)), (before, asked), "an audit changed something");
+
+    world.repair_record(&references[5], "summary", whole).await;
+    let touched = [references, lost, under_work, pending].concat();
+    world.check_rules_but_for(&Tampering { rows_of: touched, ..Tampering::default() }).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_audit_by_command_ends_with_1_where_something_does_not_fit_and_3_where_nothing_can_be_seen() {
+    let mut world = world().await;
+    let references = world.record_enquiries(2).await;
+    world.settle().await;
+    // The command's clock is the real one, and Google looks at the time of an assertion.
+    let following = world.clock.follow_real_time();
+    let environment = environment_of_operator(&world);
+    let fits = docket(&environment, &["audit"]);
+    assert_eq!((fits.status, fits.stderr.as_str()), (0, ""), "{}", fits.stdout);
+    assert!(fits.stdout.contains("Everything fits."), "{}", fits.stdout);
+    world.sheets.delete_row("Intake", 2);
+    let gone = docket(&environment, &["audit", "--json"]);
+    assert_eq!(gone.status, 1);
+    let report: serde_json::Value = serde_json::from_str(&gone.stdout).unwrap();
+    let odd = json!({"kind": "row_gone", "reference": references[0], "rows": 0, "state": "confirmed"});
+    assert_eq!(report["oddities"], json!([odd]));
+    assert!(
+        docket(&environment, &["audit", "--csv"]).stdout.starts_with("kind,reference,rows,state\nrow_gone,")
+    );
+    world.sheets.rename_tab("Intake", "Away");
+    let blind = docket(&environment, &["audit"]);
+    assert!(blind.refused(3).contains("no_such_tab"), "{}", blind.stderr);
+    let nobody = environment.clone().with("AWS_ENDPOINT_URL_DYNAMODB", NOBODY);
+    world.sheets.rename_tab("Away", "Intake");
+    docket(&nobody, &["audit"]).refused(3);
+    following.abort();
+    let tampering = Tampering { rows_of: references, ..Tampering::default() };
+    world.check_rules_but_for(&tampering).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn enquiries_are_found_counted_and_exported() {
+    let mut world = world().await;
+    let references = world.record_words(&["New GUTTERS, please.", "=1+1", "A \"roof\",\nof slate"]).await;
+    world.settle().await;
+    world.telegram.answer_next(500, "");
+    let perhaps = world.record_by_hand(6_000_000_001, "Perhaps told.").await;
+    world.ring_for_the_write(std::slice::from_ref(&perhaps)).await;
+    world.work().await;
+    let environment = environment_of_operator(&world);
+
+    let found = |arguments: &[&str]| {
+        let ran = docket(&environment, &[&["find", "--json"], arguments].concat()).json();
+        let mut names: Vec<String> = ran
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|record| record["reference"].as_str().unwrap().into())
+            .collect();
+        names.sort();
+        names
+    };
+    assert_eq!(found(&["--text", "gutters"]), [references[0].to_string()]);
+    assert_eq!(found(&["--chat", "6000000001"]), [perhaps.to_string()]);
+    assert_eq!(found(&["--text", "nothing like it"]), Vec::<String>::new());
+    // Confirmed long ago by the command's own clock.
+    assert_eq!(found(&["--since", "1h"]), Vec::<String>::new());
+    assert_eq!(found(&["--since", "9999d"]).len(), 4);
+    let page = docket(&environment, &["find", "--text", "told"]);
+    assert!(page.stdout.contains(perhaps.as_str()) && page.stdout.contains("in review"), "{}", page.stdout);
+
+    let stats = docket(&environment, &["stats", "--json"]).json();
+    assert_eq!((&stats["records"], &stats["unreadable"]), (&json!(4), &json!(0)));
+    assert_eq!(
+        stats["states"],
+        json!({"write confirmed, told confirmed": 3, "write confirmed, told uncertain": 1})
+    );
+    assert_eq!(stats["reviews"]["ack_uncertain"]["open"], 1);
+    let in_world = {
+        let mut stats = docket::stats::Stats::at(world.now());
+        world.records().await.iter().for_each(|record| stats.count(record));
+        stats.json()
+    };
+    assert_eq!(in_world["last_day"]["recorded"], 4);
+    assert_eq!(in_world["last_day"]["written"]["count"], 4);
+    assert_eq!(in_world["last_day"]["told"]["count"], 3);
+
+    let lines = docket(&environment, &["export", "--format", "json-lines"]);
+    let exported: Vec<serde_json::Value> =
+        lines.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(exported.len(), 4);
+    let shown = docket(&environment, &["show", perhaps.as_str(), "--json"]).json();
+    assert!(exported.contains(&shown));
+    let csv = docket(&environment, &["export", "--format", "csv"]);
+    assert!(csv.stdout.starts_with("reference,confirmed_at,request_type,summary,contact,chat_id,write,"));
+    for cell in ["\"'=1+1\"", "\"A \"\"roof\"\",", "\"6000000001\"", "\"uncertain\""] {
+        assert!(csv.stdout.contains(cell), "{cell}: {}", csv.stdout);
+    }
+    // Behind the last one there is nothing more, and no second header.
+    let all = world.store().scan(None, 100).await.unwrap();
+    let last = all.records.last().unwrap().as_ref().unwrap().submission.reference.to_string();
+    let rest = docket(&environment, &["export", "--format", "csv", "--after", &last]);
+    assert_eq!((rest.status, rest.stdout.as_str()), (0, ""));
+    let nobody = environment.clone().with("AWS_ENDPOINT_URL_DYNAMODB", NOBODY);
+    for arguments in [&["find"][..], &["stats"], &["export", "--format", "csv", "--after", &last]] {
+        let ran = docket(&nobody, arguments);
+        assert_eq!(ran.status, 3, "{arguments:?}: {}", ran.stderr);
+        shows_no_secret(&ran);
+    }
+    world.check_rules().await;
+}
