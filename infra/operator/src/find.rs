@@ -36,7 +36,7 @@ impl Wanted {
 /// Newest first, one line each.
 #[must_use]
 pub fn page(found: &mut [Record], unread: usize) -> String {
-    found.sort_by(|a, b| b.submission.confirmed_at.cmp(&a.submission.confirmed_at));
+    found.sort_by_key(|record| std::cmp::Reverse(record.submission.confirmed_at));
     let mut lines: Vec<String> = found
         .iter()
         .map(|record| {
