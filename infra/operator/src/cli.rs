@@ -2,7 +2,8 @@
 
 use std::io::Write as _;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory as _, Parser, Subcommand};
+use clap_complete::Shell;
 use docket_adapters::clock::SystemClock;
 use docket_adapters::config::Environment;
 use docket_adapters::dynamodb::DynamoSubmissions;
@@ -16,7 +17,7 @@ use docket_domain::submission::ChatId;
 use crate::find::{self, Format, Wanted};
 use crate::orders::many::Which;
 use crate::orders::{self, Kind, Order, Terms};
-use crate::reach::{self, usage};
+use crate::reach::{self, Chosen, usage};
 use crate::scan::{self, Progress};
 use crate::stats::Stats;
 use crate::{Stopped, audit, canary, doctor, json, page, sheet, webhook};
@@ -29,6 +30,15 @@ use crate::{Stopped, audit, canary, doctor, json, page, sheet, webhook};
     after_help = "Exit status: 0 done, 1 refused or not found, 2 usage, 3 the other side could not be reached.\nSettings are read from the environment: what the stack's output Settings names, and what the AWS SDK reads itself (AWS_REGION, AWS_PROFILE, AWS_ENDPOINT_URL …)."
 )]
 pub struct Cli {
+    /// Take the settings from this stack's outputs, in place of the environment's.
+    #[arg(long, global = true, value_name = "NAME")]
+    stack: Option<String>,
+    /// The AWS region.
+    #[arg(long, global = true)]
+    region: Option<String>,
+    /// The profile in AWS's own configuration files.
+    #[arg(long, global = true)]
+    profile: Option<String>,
     #[command(subcommand)]
     command: Command,
 }
@@ -129,6 +139,14 @@ Exit status: 0 the whole way works, 1 a step failed, 2 usage, 3 a side could not
         /// Print JSON.
         #[arg(long)]
         json: bool,
+    },
+    /// A script that completes this command in a shell.
+    #[command(
+        after_help = "Example: docket completions bash > ~/.local/share/bash-completion/completions/docket"
+    )]
+    Completions {
+        #[arg(value_enum)]
+        shell: Shell,
     },
     /// Where Telegram calls.
     #[command(subcommand)]
@@ -292,7 +310,15 @@ impl From<String> for Printed {
 /// # Errors
 /// Why it was not done.
 pub async fn run(cli: Cli, environment: &Environment) -> Result<Printed, Stopped> {
+    if let Command::Completions { shell } = cli.command {
+        let mut script = Vec::new();
+        clap_complete::generate(shell, &mut Cli::command(), "docket", &mut script);
+        return Ok(String::from_utf8_lossy(&script).into_owned().into());
+    }
+    let chosen = Chosen { stack: cli.stack, region: cli.region, profile: cli.profile };
+    let environment = &reach::chosen(environment.clone(), &chosen).await?;
     match cli.command {
+        Command::Completions { .. } => Ok(String::new().into()),
         Command::Show { reference, json: as_json } => {
             let reference = Reference::from_person(&reference).map_err(usage)?;
             let record = crate::show(&reach::submissions(environment).await?, &reference).await?;

@@ -1,7 +1,7 @@
 //! From the settings to the other sides: the tables, the parameters, the bot.
 
 use aws_types::SdkConfig;
-use docket_adapters::aws;
+use docket_adapters::aws::{self, Person};
 use docket_adapters::clock::SystemClock;
 use docket_adapters::config::{ConfigError, Environment};
 use docket_adapters::dynamodb::{DynamoConversations, DynamoSubmissions};
@@ -23,12 +23,69 @@ pub fn usage(error: impl std::fmt::Display) -> Stopped {
     Stopped::Usage(error.to_string())
 }
 
+/// What the command line said, under names that no shell can have set.
+const REGION: &str = "--region";
+const PROFILE: &str = "--profile";
+
+/// What the command line chose, before anything is looked at.
+#[derive(Debug, Clone, Default)]
+pub struct Chosen {
+    pub stack: Option<String>,
+    pub region: Option<String>,
+    pub profile: Option<String>,
+}
+
+/// The environment as the command line has it: with a stack, its own settings in place of whatever the shell still holds of
+/// another one.
+///
+/// # Errors
+/// There is no such stack, it gives nothing out, or it could not be asked.
+pub async fn chosen(mut environment: Environment, chosen: &Chosen) -> Result<Environment, Stopped> {
+    for (name, value) in [(REGION, &chosen.region), (PROFILE, &chosen.profile)] {
+        if let Some(value) = value {
+            environment = environment.with(name, value);
+        }
+    }
+    let Some(stack) = &chosen.stack else { return Ok(environment) };
+    let sdk = sdk(&environment).await.map_err(usage)?;
+    let described =
+        aws_sdk_cloudformation::Client::new(&sdk).describe_stacks().stack_name(stack).send().await;
+    let described = described.map_err(|error| {
+        let cause = aws::cause(&error);
+        match Refusal::of(&cause.0) {
+            // What CloudFormation says of a name that it does not know (API reference, DescribeStacks).
+            None if cause.0 == "ValidationError" => Stopped::Refused(format!(
+                "there is no stack {stack} here: look at its name and at the region"
+            )),
+            Some(_) => Stopped::Refused(format!("the stack {stack} may not be looked at ({cause})")),
+            None => Stopped::Unreachable(format!("the stack {stack} could not be looked at: {cause}")),
+        }
+    })?;
+    let outputs = described.stacks().first().map(|stack| stack.outputs()).unwrap_or_default();
+    let settings = outputs
+        .iter()
+        .find(|output| output.output_key() == Some("Settings"))
+        .and_then(|output| output.output_value())
+        .ok_or_else(|| {
+            Stopped::Refused(format!("the stack {stack} gives out no Settings: it is not Docket's"))
+        })?;
+    Ok(settings.lines().filter_map(|line| line.split_once('=')).fold(
+        environment,
+        |environment, (name, value)| {
+            let value = value.trim();
+            let inner = value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(value);
+            environment.with(name.trim(), inner)
+        },
+    ))
+}
+
 /// The AWS SDK as this person has it set up.
 ///
 /// # Errors
 /// No region, or no credentials.
-pub async fn sdk() -> Result<SdkConfig, ConfigError> {
-    let sdk = aws::for_person(aws::Patience::default()).await?;
+pub async fn sdk(environment: &Environment) -> Result<SdkConfig, ConfigError> {
+    let person = Person { region: environment.optional(REGION)?, profile: environment.optional(PROFILE)? };
+    let sdk = aws::for_person(aws::Patience::default(), &person).await?;
     aws::check_credentials(&sdk).await?;
     Ok(sdk)
 }
@@ -40,7 +97,7 @@ pub async fn sdk() -> Result<SdkConfig, ConfigError> {
 pub async fn submissions(environment: &Environment) -> Result<DynamoSubmissions, Stopped> {
     let table = environment.submissions_table().map_err(usage)?;
     let retention_days = environment.retention_days().map_err(usage)?;
-    let sdk = sdk().await.map_err(usage)?;
+    let sdk = sdk(environment).await.map_err(usage)?;
     Ok(DynamoSubmissions::new(aws_sdk_dynamodb::Client::new(&sdk), table, retention_days))
 }
 
@@ -49,8 +106,8 @@ pub async fn submissions(environment: &Environment) -> Result<DynamoSubmissions,
 ///
 /// # Errors
 /// No region or no credentials.
-pub async fn caller() -> Result<By, Stopped> {
-    let sdk = sdk().await.map_err(usage)?;
+pub async fn caller(environment: &Environment) -> Result<By, Stopped> {
+    let sdk = sdk(environment).await.map_err(usage)?;
     let asked = aws_sdk_sts::Client::new(&sdk).get_caller_identity().send().await;
     if let Some(arn) = asked.ok().and_then(|identity| identity.arn) {
         return Ok(By::Operator(arn));
@@ -92,7 +149,7 @@ async fn in_parameters(environment: &Environment, used: &[&str]) -> Result<Vec<F
     if wanted.is_empty() {
         return Ok(Vec::new());
     }
-    let sdk = sdk().await.map_err(usage)?;
+    let sdk = sdk(environment).await.map_err(usage)?;
     let found = parameters::read(wanted, &aws_sdk_ssm::Client::new(&sdk)).await;
     found.map_err(|error| match Refusal::of(&error.cause.0) {
         Some(refusal) => Stopped::Refused(format!("{error}; {}", refusal.cure())),
@@ -137,7 +194,7 @@ pub async fn desk(
     } else {
         None
     };
-    Ok(Desk { submissions, sheet, clock: SystemClock, by: caller().await?, settle_seconds })
+    Ok(Desk { submissions, sheet, clock: SystemClock, by: caller(environment).await?, settle_seconds })
 }
 
 /// The bot.
@@ -171,7 +228,7 @@ pub async fn canary(
     let secret = environment.webhook_secret().map_err(usage)?;
     let sheet = sheet(&environment)?;
     let webhook = WebhookCaller::new(url, secret).map_err(usage)?;
-    let client = aws_sdk_dynamodb::Client::new(&sdk().await.map_err(usage)?);
+    let client = aws_sdk_dynamodb::Client::new(&sdk(&environment).await.map_err(usage)?);
     Ok(Canary {
         submissions: DynamoSubmissions::new(client.clone(), submissions.clone(), retention_days),
         conversations: DynamoConversations::new(client, conversations, submissions),

@@ -130,17 +130,29 @@ impl LoadServiceConfig for Endpoints {
     }
 }
 
+/// What a person said on the command line; the rest is wherever the SDK finds it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Person {
+    pub region: Option<String>,
+    pub profile: Option<String>,
+}
+
 /// The SDK of a command that a person runs: region, credentials and endpoint from wherever the SDK finds them.
 ///
 /// # Errors
 /// No region: every call would fail later, looking like a network that is down.
-pub async fn for_person(patience: Patience) -> Result<SdkConfig, ConfigError> {
-    let sdk = aws_config::defaults(BehaviorVersion::latest())
+pub async fn for_person(patience: Patience, person: &Person) -> Result<SdkConfig, ConfigError> {
+    let mut loader = aws_config::defaults(BehaviorVersion::latest())
         .http_client(https())
         .retry_config(retries(patience))
-        .timeout_config(timeouts(patience))
-        .load()
-        .await;
+        .timeout_config(timeouts(patience));
+    if let Some(region) = &person.region {
+        loader = loader.region(Region::new(region.clone()));
+    }
+    if let Some(profile) = &person.profile {
+        loader = loader.profile_name(profile);
+    }
+    let sdk = loader.load().await;
     match sdk.region() {
         Some(region) if !region.as_ref().trim().is_empty() => Ok(sdk),
         Some(_) => Err(ConfigError::of("AWS_REGION", "is empty")),

@@ -122,7 +122,7 @@ impl Report {
 /// Examines everything.
 pub async fn examine(environment: &Environment, now: Moment) -> Report {
     let mut checks = Vec::new();
-    let sdk = sdk(&mut checks).await;
+    let sdk = sdk(environment, &mut checks).await;
     let environment = settings::with_parameters(environment, sdk.as_ref(), &mut checks).await;
     settings::check(&environment, &mut checks);
     if let Some(sdk) = &sdk {
@@ -135,9 +135,9 @@ pub async fn examine(environment: &Environment, now: Moment) -> Report {
     Report(checks)
 }
 
-async fn sdk(checks: &mut Vec<Check>) -> Option<SdkConfig> {
+async fn sdk(environment: &Environment, checks: &mut Vec<Check>) -> Option<SdkConfig> {
     const NAME: &str = "AWS credentials and region";
-    match reach::sdk().await {
+    match reach::sdk(environment).await {
         Ok(sdk) => {
             let region = sdk.region().map(ToString::to_string).unwrap_or_default();
             checks.push(Check::ok(NAME, region));

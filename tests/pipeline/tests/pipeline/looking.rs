@@ -1,16 +1,20 @@
 //! Looking over everything: the audit of the sheet, searching, statistics, export.
 
+use std::pin::Pin;
+use std::sync::Arc;
+
 use docket::audit::{Kind, Report, audit};
 use docket_adapters::sheets::{Credentials, GoogleSheet, SheetSettings};
 use docket_domain::status::WriteOrder;
 use docket_world::clock::TurnedClock;
+use docket_world::exchange::{Answer, Fake, Request};
 use docket_world::sheets::{Behaviour, On};
-use docket_world::wire::Side;
+use docket_world::wire::{Backend, Side};
 use docket_world::workers::{NOBODY, SPREADSHEET_ID, role};
 use docket_world::{Tampering, World};
 use serde_json::json;
 
-use crate::executables::environment_of_operator;
+use crate::executables::{Environment, environment_of_operator};
 use crate::operator::{docket, shows_no_secret};
 use crate::write_side::{appends, uncertain, world};
 
@@ -197,4 +201,85 @@ async fn enquiries_are_found_counted_and_exported() {
         shows_no_secret(&ran);
     }
     world.check_rules().await;
+}
+
+/// CloudFormation as far as the command asks it: `DescribeStacks` in the query protocol.
+struct Stacks {
+    name: &'static str,
+    outputs: Vec<(&'static str, String)>,
+}
+
+impl Fake for Stacks {
+    fn answer(&self, request: Request) -> Pin<Box<dyn Future<Output = Answer> + Send + '_>> {
+        let asked = String::from_utf8_lossy(&request.body).into_owned();
+        let name = format!("StackName={}", self.name);
+        let known = ["Action=DescribeStacks", &name]
+            .iter()
+            .all(|wanted| asked.split('&').any(|part| part == *wanted));
+        let (status, body) = if known {
+            let outputs: String = self
+                .outputs
+                .iter()
+                .map(|(key, value)| {
+                    let value = value.replace('&', "&amp;").replace('<', "&lt;");
+                    format!("<member><OutputKey>{key}</OutputKey><OutputValue>{value}</OutputValue></member>")
+                })
+                .collect();
+            let stack = format!(
+                "<member><StackName>{}</StackName><CreationTime>2026-03-01T09:15:00Z</CreationTime>\
+                 <StackStatus>CREATE_COMPLETE</StackStatus><Outputs>{outputs}</Outputs></member>",
+                self.name
+            );
+            let result = format!("<DescribeStacksResult><Stacks>{stack}</Stacks></DescribeStacksResult>");
+            (200, format!("<DescribeStacksResponse>{result}</DescribeStacksResponse>"))
+        } else {
+            let error =
+                "<Type>Sender</Type><Code>ValidationError</Code><Message>Stack does not exist</Message>";
+            (400, format!("<ErrorResponse><Error>{error}</Error></ErrorResponse>"))
+        };
+        let headers = vec![("content-type".to_owned(), "text/xml".to_owned())];
+        Box::pin(async move { Answer::Reply { status, headers, body: body.into_bytes() } })
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn settings_are_taken_from_the_stack_by_its_name_whatever_the_shell_still_holds() {
+    let mut world = world().await;
+    let references = world.record_enquiries(1).await;
+    world.settle().await;
+    let given = format!(
+        "SUBMISSIONS_TABLE={}\nSHEET_NAME=\"Q1 = \"quoted\"\"\nRETENTION_DAYS=365\n\n",
+        world.tables.submissions
+    );
+    let stack = |name, outputs| Backend::Fake(Arc::new(Stacks { name, outputs }));
+    let ours = stack("docket", vec![("Other", "x".into()), ("Settings", given)]);
+    let ours = world.wire.gate("operator", Side::Parameters, ours).await;
+    let others = stack("docket", vec![("Other", "x".into())]);
+    let others = world.wire.gate("operator", Side::Parameters, others).await;
+    let aws =
+        Environment::of_aws(world.engines.dynamodb_url()).with("SUBMISSIONS_TABLE", "of-another-deployment");
+    let environment = aws.clone().with("AWS_ENDPOINT_URL_CLOUDFORMATION", ours.url());
+    let show = ["show", references[0].as_str(), "--json", "--stack", "docket"];
+    let shown = docket(&environment, &show).json();
+    assert_eq!(shown["write"]["state"], "confirmed");
+    // Before or behind the command's name.
+    assert_eq!(
+        docket(&environment, &["--stack", "docket", "--region", "eu-north-1", "reviews", "--json"]).json(),
+        json!([])
+    );
+    assert!(docket(&environment, &["reviews", "--stack", "dockett"]).refused(1).contains("no stack dockett"));
+    let no_settings = aws.clone().with("AWS_ENDPOINT_URL_CLOUDFORMATION", others.url());
+    assert!(docket(&no_settings, &show).refused(1).contains("gives out no Settings"));
+    let nobody = aws.clone().with("AWS_ENDPOINT_URL_CLOUDFORMATION", NOBODY);
+    assert!(docket(&nobody, &show).refused(3).contains("could not be looked at"));
+    world.check_rules().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_shell_can_learn_the_command_without_any_setting() {
+    for (shell, says) in [("bash", "_docket()"), ("zsh", "#compdef docket"), ("fish", "complete -c docket")] {
+        let script = docket(&Environment::default(), &["completions", shell]);
+        assert_eq!((script.status, script.stderr.as_str()), (0, ""));
+        assert!(script.stdout.contains(says) && script.stdout.contains("--append-again"), "{shell}");
+    }
 }
