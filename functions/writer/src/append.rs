@@ -74,7 +74,27 @@ impl<S: Submissions, H: Sheet, D: Doorbell, C: Clock, M: Meter> Writer<S, H, D, 
                 return confirmed;
             }
         };
-        let pending = self.without_those_that_are_there(pending, failed, &mut confirmed).await;
+        // Those that a person sent off again go last: they are looked for first, and no other row waits for that.
+        let (again, pending) =
+            pending.into_iter().partition(|record: &Record| record.write.is_looked_for_first());
+        onward = self.append_all(pending, onward, deadline, failed, &mut confirmed).await;
+        let again = match onward {
+            Onward::Yes => self.without_those_that_are_there(again, deadline, failed, &mut confirmed).await,
+            Onward::PutOff(_) | Onward::Leave => again,
+        };
+        self.append_all(again, onward, deadline, failed, &mut confirmed).await;
+        confirmed
+    }
+
+    /// Appends these, request by request, as long as the sheet takes them.
+    async fn append_all(
+        &self,
+        pending: Vec<Record>,
+        mut onward: Onward,
+        deadline: Moment,
+        failed: &mut Failed,
+        confirmed: &mut Vec<Reference>,
+    ) -> Onward {
         let mut left = batches(pending);
         let mut alone = 0;
         while let Some(batch) = left.pop() {
@@ -91,7 +111,7 @@ impl<S: Submissions, H: Sheet, D: Doorbell, C: Clock, M: Meter> Writer<S, H, D, 
                 Onward::Yes if goes_alone(&batch) && alone == ALONE_PER_INVOCATION_MAX => Onward::Yes,
                 Onward::Yes => {
                     alone += usize::from(goes_alone(&batch));
-                    let outcome = self.append_batch(batch, deadline, failed, &mut confirmed).await;
+                    let outcome = self.append_batch(batch, deadline, failed, confirmed).await;
                     // Rows refused in company are tried alone at once.
                     left.extend(outcome.again.into_iter().map(|record| vec![record]));
                     outcome.onward
@@ -103,25 +123,29 @@ impl<S: Submissions, H: Sheet, D: Doorbell, C: Clock, M: Meter> Writer<S, H, D, 
                 Onward::Leave => Onward::Leave,
             };
         }
-        confirmed
+        onward
     }
 
     /// Looks for those that a person sent off again: their first row may have come since then, and then there must be no
     /// second one. What is left may be appended.
     async fn without_those_that_are_there(
         &self,
-        pending: Vec<Record>,
+        mut again: Vec<Record>,
+        deadline: Moment,
         failed: &mut Failed,
         confirmed: &mut Vec<Reference>,
     ) -> Vec<Record> {
-        let (mut again, mut pending): (Vec<Record>, Vec<Record>) =
-            pending.into_iter().partition(|record| record.write.is_looked_for_first());
         // Those beyond one read stay due.
         again.truncate(REFERENCES_PER_LOOKUP_MAX);
         if again.is_empty() {
-            return pending;
+            return again;
         }
         let started_at = self.clock.now();
+        // A look takes no longer than an append, and without time for the append it would be for nothing.
+        if !self.time_left(2 * self.timing.append_timeout_ms, deadline) {
+            tracing::warn!(step = "look_up", outcome = "no_time", "left to the next sweep");
+            return Vec::new();
+        }
         self.meter.record(Metric::Lookups, 1.0);
         let rows: Vec<Row> = again.iter().map(|record| Row::of(&record.submission)).collect();
         let findings = match self.sheet.look_up(&rows).await {
@@ -129,25 +153,22 @@ impl<S: Submissions, H: Sheet, D: Doorbell, C: Clock, M: Meter> Writer<S, H, D, 
             Err(reason) => {
                 self.say_not_applied("look_up", &reason);
                 self.put_off(again, &reason, failed).await;
-                return pending;
+                return Vec::new();
             }
         };
+        let mut absent = Vec::new();
         for (record, finding) in again.into_iter().zip(findings) {
-            match finding {
-                Finding::None => pending.push(record),
-                Finding::Unreadable(cause) => {
-                    self.put_off(vec![record], &NotApplied::TryAgain(cause), failed).await;
-                }
-                Finding::OneEqual { .. } | Finding::OneDiffers { .. } | Finding::Several { .. } => {
-                    match self.keep_finding(record, finding, started_at).await {
-                        (reference, Some(true)) => confirmed.push(reference),
-                        (_, Some(false)) => {}
-                        (reference, None) => failed.0.push(reference),
-                    }
-                }
+            if finding == Finding::None {
+                absent.push(record);
+                continue;
+            }
+            match self.keep_finding(record, finding, started_at).await {
+                (reference, Some(true)) => confirmed.push(reference),
+                (_, Some(false)) => {}
+                (reference, None) => failed.0.push(reference),
             }
         }
-        pending
+        absent
     }
 
     /// A row lies in another place and nobody has looked yet. The index lags behind, and what this process did may not even
@@ -179,7 +200,12 @@ impl<S: Submissions, H: Sheet, D: Doorbell, C: Clock, M: Meter> Writer<S, H, D, 
     }
 
     fn time_for_an_append(&self, deadline: Moment) -> bool {
-        self.clock.now().plus_millis(self.timing.append_timeout_ms + CLAIMING_MS + MARKING_MS) <= deadline
+        self.time_left(self.timing.append_timeout_ms, deadline)
+    }
+
+    /// Whether calls of the sheet that take so long, and keeping what they end with, are over by the deadline.
+    fn time_left(&self, calls_ms: u64, deadline: Moment) -> bool {
+        self.clock.now().plus_millis(calls_ms + CLAIMING_MS + MARKING_MS) <= deadline
     }
 
     async fn append_batch(
@@ -379,9 +405,26 @@ impl<S: Submissions, H: Sheet, D: Doorbell, C: Clock, M: Meter> Writer<S, H, D, 
 
     /// The records wait in `pending`, for a reason that concerns them all.
     async fn put_off(&self, batch: Vec<Record>, reason: &NotApplied, failed: &mut Failed) {
-        let event = WriteEvent::NotApplied { reason: reason.clone(), jitter_seconds: jitter() };
+        let turned_away = WriteEvent::NotApplied { reason: reason.clone(), jitter_seconds: jitter() };
         let kept: Vec<_> = stream::iter(batch)
-            .map(|record| self.keep(record, event.clone()))
+            .map(|record| {
+                let event = match reason {
+                    // It could not even be looked for: no try of writing was made.
+                    NotApplied::TryAgain(cause) if record.write.is_looked_for_first() => {
+                        WriteEvent::LookedUp {
+                            finding: Finding::Unreadable(cause.clone()),
+                            started_at: self.clock.now(),
+                            settle_seconds: self.timing.settle_seconds,
+                        }
+                    }
+                    NotApplied::TryAgain(_)
+                    | NotApplied::Busy { .. }
+                    | NotApplied::Halt(_)
+                    | NotApplied::CellAlone(_)
+                    | NotApplied::CellInCompany(_) => turned_away.clone(),
+                };
+                self.keep(record, event)
+            })
             .buffered(UPDATES_AT_ONCE)
             .collect()
             .await;

@@ -95,8 +95,11 @@ impl<S: Submissions, H: Sheet, D: Doorbell, C: Clock, M: Meter> Writer<S, H, D, 
                 tracing::info!(%reference, step = "look_up", outcome, lookups = after.write.lookups, "looked up");
             }
         }
-        if let WriteState::Confirmed { .. } = after.write.state {
-            self.meter.record(Metric::WriteConfirmed, 1.0);
+        match after.write.state {
+            WriteState::Confirmed { .. } => self.meter.record(Metric::WriteConfirmed, 1.0),
+            // Sent off again by a person, and not looked for yet: it is not getting through.
+            WriteState::Pending { .. } => self.meter.record(Metric::WriteNotApplied, 1.0),
+            WriteState::Attempting { .. } | WriteState::Uncertain { .. } | WriteState::Abandoned => {}
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The four questions that must always have an answer, for any reference.
 
-use docket_domain::status::{AckState, Record, ReviewReason, WriteReview, WriteState};
+use docket_domain::status::{AckState, Record, ReviewReason, Write, WriteReview, WriteState};
 
 /// The answers, in the order of the questions.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,7 +27,7 @@ impl Answers {
                 "Yes: confirmed by the customer at {}, and kept.",
                 record.submission.confirmed_at
             ),
-            row: row(&record.write.state),
+            row: row(&record.write),
             acknowledgement: acknowledgement(record),
             attention: attention(record),
         }
@@ -39,8 +39,16 @@ impl Answers {
     }
 }
 
-fn row(state: &WriteState) -> String {
-    match state {
+fn row(write: &Write) -> String {
+    match &write.state {
+        // Nobody saw it then; that is all.
+        WriteState::Pending { cause, .. } if write.is_looked_for_first() => {
+            let last = cause.as_ref().map(|cause| format!("; the last try was turned away ({cause})"));
+            format!(
+                "Not known: no row was seen when an operator ordered another append{}.",
+                last.unwrap_or_default()
+            )
+        }
         WriteState::Pending { cause: None, .. } => "No: it has not been appended yet.".into(),
         WriteState::Pending { cause: Some(cause), .. } => {
             format!("No: it is not in the sheet; the last try was turned away ({cause}).")

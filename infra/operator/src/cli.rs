@@ -20,6 +20,7 @@ use crate::orders::{self, Kind, Order, Terms};
 use crate::reach::{self, Chosen, usage};
 use crate::scan::{self, Progress};
 use crate::stats::Stats;
+use crate::visible::visible;
 use crate::{Stopped, audit, canary, doctor, json, page, sheet, webhook};
 
 /// What is known about an enquiry, and what needs a person.
@@ -239,8 +240,9 @@ fn because(text: &str) -> Result<String, String> {
     if text.is_empty() {
         return Err("say why".into());
     }
-    if text.chars().any(char::is_control) || text.chars().count() > CHARS_MAX {
-        return Err(format!("at most {CHARS_MAX} characters in one line"));
+    let plain = visible(text) == text && !text.chars().any(char::is_control);
+    if !plain || text.chars().count() > CHARS_MAX {
+        return Err(format!("at most {CHARS_MAX} characters in one line, none of them invisible"));
     }
     Ok(text.to_owned())
 }
@@ -408,10 +410,10 @@ async fn resolved(resolve: Resolve, environment: &Environment) -> Result<Printed
         let Some(reason) = resolve.reason else { return Err(usage("a reference, or --reason")) };
         let which = Which { reason, older_than_seconds: resolve.older_than.unwrap_or(0) };
         let desk = reach::desk(environment, order.concerns_the_sheet()).await?;
-        let outcomes = orders::many::order_many(&desk, which, &order, !resolve.apply).await?;
+        let outcomes =
+            orders::many::order_many(&desk, which, &order, resolve.without_row, !resolve.apply).await?;
         let text = if resolve.json { pretty(&json::outcomes(&outcomes)) } else { page::outcomes(&outcomes) };
-        let all_done = outcomes.iter().all(|outcome| !matches!(outcome.done, Some(Err(_))));
-        return Ok(Printed { text, exit_status: u8::from(!all_done) });
+        return Ok(Printed { text, exit_status: orders::many::exit_status(&outcomes) });
     };
     let reference = Reference::from_person(&reference).map_err(usage)?;
     let terms = Terms { seen_version: resolve.if_version, without_row: resolve.without_row };

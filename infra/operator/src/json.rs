@@ -4,8 +4,8 @@ use docket_domain::status::AckState;
 use docket_domain::status::{Evidence, Finding, OpenReview, Record, ReviewReason, WriteState};
 use serde_json::{Value, json};
 
-use crate::orders::Done;
 use crate::orders::many::Outcome;
+use crate::orders::{Done, Look};
 use crate::{Listed, Stopped};
 
 /// `docket show REFERENCE --json`. What does not exist yet is `null`.
@@ -63,7 +63,7 @@ pub fn record(record: &Record) -> Value {
     })
 }
 
-/// `docket reviews --json`: oldest first. The last three are null for a record that this release cannot read.
+/// `docket reviews --json`: oldest first. The last four are null for a record that this release cannot read.
 #[must_use]
 pub fn reviews(listed: &[Listed]) -> Value {
     listed
@@ -74,6 +74,7 @@ pub fn reviews(listed: &[Listed]) -> Value {
                 "reference": reference,
                 "reason": review.reason.as_str(),
                 "since": review.since,
+                "version": record.map(|record| record.version),
                 "request_type": record.map(|record| &record.submission.request_type),
                 "write": record.map(|record| record.write.state.as_str()),
                 "acknowledgement": record
@@ -91,6 +92,7 @@ pub fn done(done: &Done) -> Value {
         "changed": done.changed,
         "found": done.found.as_ref().map(found),
         "said": done.said,
+        "version": done.record.version,
         "record": record(&done.record),
     })
 }
@@ -111,14 +113,17 @@ pub fn outcomes(outcomes: &[Outcome]) -> Value {
         .collect()
 }
 
-fn found(found: &Finding) -> Value {
-    match found {
+fn found(look: &Look) -> Value {
+    let mut found = match &look.finding {
         Finding::OneEqual { range } => json!({"kind": "one_equal_row", "range": range}),
         Finding::OneDiffers { range } => json!({"kind": "one_row_differs", "range": range}),
         Finding::Several { rows } => json!({"kind": "several_rows", "rows": rows}),
         Finding::None => json!({"kind": "no_row"}),
         Finding::Unreadable(cause) => json!({"kind": "not_readable", "cause": cause.0}),
-    }
+    };
+    found["place"] = json!(look.place);
+    found["astray"] = json!(look.astray);
+    found
 }
 
 fn review(review: &OpenReview) -> Value {

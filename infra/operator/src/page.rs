@@ -7,7 +7,7 @@ use docket_domain::status::Record;
 use crate::Listed;
 use crate::answers::{Answers, QUESTIONS};
 use crate::orders::many::Outcome;
-use crate::orders::{Done, orders_for, seen_in_the_sheet};
+use crate::orders::{Done, commands_for, orders_for};
 use crate::visible::visible;
 
 const STRONG: Style = Style::new().bold();
@@ -21,10 +21,11 @@ pub fn record(record: &Record) -> String {
     let mut lines = vec![format!("{STRONG}{}{STRONG:#}", submission.reference), String::new()];
     let answers = Answers::of(record);
     for (question, answer) in QUESTIONS.iter().zip(answers.lines()) {
-        lines.push(format!("{question:<36}{answer}"));
+        lines.push(format!("{question:<36}{}", visible(answer)));
     }
     for review in record.reviews() {
-        lines.push(format!("{:<36}{}", "What may be ordered?", orders_for(review.reason).join(", ")));
+        lines.push(format!("What may be ordered about {}:", review.reason.as_str()));
+        lines.extend(commands_for(review.reason, record).into_iter().map(|command| format!("  {command}")));
     }
     lines.push(String::new());
     lines.push(format!("{FAINT}request type{FAINT:#}  {}", visible(&submission.request_type)));
@@ -63,13 +64,13 @@ pub fn record(record: &Record) -> String {
 pub fn done(done: &Done) -> String {
     let mut lines = Vec::new();
     if let Some(found) = &done.found {
-        lines.push(format!("In the sheet: {}.", seen_in_the_sheet(found)));
+        lines.push(found.sentence());
     }
     lines.push(format!("{STRONG}{}{STRONG:#}", done.said));
     lines.push(String::new());
     let answers = Answers::of(&done.record);
     for (question, answer) in QUESTIONS.iter().zip(answers.lines()) {
-        lines.push(format!("{question:<36}{answer}"));
+        lines.push(format!("{question:<36}{}", visible(answer)));
     }
     lines.join("\n")
 }
@@ -90,6 +91,8 @@ pub fn outcomes(outcomes: &[Outcome]) -> String {
         .collect();
     if outcomes.iter().all(|outcome| outcome.done.is_none()) {
         lines.push(format!("{FAINT}Nothing was changed: --apply carries the order out.{FAINT:#}"));
+    } else if outcomes.iter().any(|outcome| outcome.done.is_none()) {
+        lines.push("A side could not be reached: those without a word were not tried.".into());
     }
     lines.join("\n")
 }

@@ -10,12 +10,13 @@ use docket_adapters::sheets::{Credentials, GoogleSheet, SheetSettings};
 use docket_adapters::telegram::{BotApi, WebhookCaller};
 use docket_domain::limits::{APPEND_TIMEOUT_MS, READ_TIMEOUT_MS};
 use docket_domain::moment::Moment;
+use docket_domain::outcome::sheets::quoted;
 use docket_domain::status::By;
 use docket_domain::submission::ChatId;
 
 use crate::Stopped;
 use crate::canary::Canary;
-use crate::orders::Desk;
+use crate::orders::{self, Desk};
 use crate::refusal::Refusal;
 
 /// A wrong setting or command line.
@@ -185,16 +186,21 @@ pub async fn desk(
     environment: &Environment,
     with_sheet: bool,
 ) -> Result<Desk<DynamoSubmissions, GoogleSheet<SystemClock>, SystemClock>, Stopped> {
-    let settle_seconds = environment.writer_timing().map_err(usage)?.settle_seconds;
     let submissions = submissions(environment).await?;
-    let sheet = if with_sheet {
-        environment.spreadsheet_id().map_err(usage)?;
-        environment.sheet_name().map_err(usage)?;
-        Some(sheet(&with_parameters(environment, &["GOOGLE_CREDENTIALS"]).await?)?)
-    } else {
-        None
-    };
-    Ok(Desk { submissions, sheet, clock: SystemClock, by: caller(environment).await?, settle_seconds })
+    let sheet = if with_sheet { Some(sheet_of_orders(environment).await?) } else { None };
+    Ok(Desk { submissions, sheet, clock: SystemClock, by: caller(environment).await? })
+}
+
+async fn sheet_of_orders(
+    environment: &Environment,
+) -> Result<orders::Sheet<GoogleSheet<SystemClock>>, Stopped> {
+    let settle_seconds = environment.writer_timing().map_err(usage)?.settle_seconds;
+    let spreadsheet = environment.spreadsheet_id().map_err(usage)?;
+    let place =
+        format!("{} of the spreadsheet {spreadsheet}", quoted(&environment.sheet_name().map_err(usage)?));
+    let sheet = sheet(&with_parameters(environment, &["GOOGLE_CREDENTIALS"]).await?)?;
+    let account = sheet.account().to_owned();
+    Ok(orders::Sheet { sheet, place, account, settle_seconds })
 }
 
 /// The bot.

@@ -89,7 +89,7 @@ sentences! {
     status_waiting = "{reference} is received and not yet recorded.",
     status_checking = "{reference} is received; whether it is recorded is being checked.",
     status_recorded = "{reference} is recorded.",
-    status_closed = "{reference} was closed without being recorded.",
+    status_closed = "{reference} was closed by one of us; nothing more is recorded for it.",
     /// The acknowledgement: said only when the row is known to be there.
     recorded = "Your enquiry {reference} is recorded.",
 }

@@ -152,6 +152,13 @@ pub trait Sheet: Send + Sync {
     fn tab(&self) -> &str;
 }
 
+/// The sheet as the operator looks at it, cell by cell.
+pub trait WholeSheet: Sheet {
+    /// In which cells of the tab, beside those of the reference column, this reference stands, in A1 notation; or why nothing
+    /// was learned.
+    fn astray(&self, reference: &Reference) -> impl Future<Output = Result<Vec<String>, NotApplied>> + Send;
+}
+
 /// The way to the customer.
 pub trait Messenger: Send + Sync {
     /// Sends one message, at most once.

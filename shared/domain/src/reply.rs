@@ -60,6 +60,8 @@ pub fn recorded(catalog: &Catalog, reference: &Reference) -> String {
 pub fn status(catalog: &Catalog, record: &Record) -> String {
     let sentences = &catalog.sentences;
     let sentence = match record.write.state {
+        // An earlier append of it was lost sight of: "not yet" would be a guess.
+        WriteState::Pending { .. } if record.write.is_looked_for_first() => &sentences.status_checking,
         WriteState::Pending { .. } => &sentences.status_waiting,
         WriteState::Attempting { .. } | WriteState::Uncertain { .. } => &sentences.status_checking,
         WriteState::Confirmed { .. } => &sentences.status_recorded,

@@ -280,7 +280,7 @@ async fn saying_more_than_is_stored_is_an_offence() {
     for (sentence, stored) in [
         ("{reference} is recorded.", "pending"),
         ("Your enquiry {reference} is recorded.", "uncertain"),
-        ("{reference} was closed without being recorded.", "pending"),
+        ("{reference} was closed by one of us; nothing more is recorded for it.", "pending"),
         ("{reference} is received and not yet recorded.", "absent"),
         (
             "Already recorded: this enquiry is kept under the reference {reference}. Nothing was added.",

@@ -1,12 +1,13 @@
 //! The same order for many reviews of one reason: shown first, and carried out one by one.
 
+use docket_domain::limits::REFERENCES_PER_LOOKUP_MAX;
 use docket_domain::moment::Moment;
-use docket_domain::ports::{Clock, Sheet, Submissions};
+use docket_domain::ports::{Clock, Submissions, WholeSheet};
 use docket_domain::reference::Reference;
-use docket_domain::status::ReviewReason;
+use docket_domain::status::{Record, ReviewReason};
 
-use super::{Desk, Kind, Order, Terms};
-use crate::Stopped;
+use super::{Desk, Kind, Order};
+use crate::{Listed, Stopped};
 
 /// Which reviews.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,20 +21,21 @@ pub struct Which {
 pub struct Outcome {
     pub reference: Reference,
     pub since: Moment,
-    /// None in a dry run.
+    /// None: not tried, in a dry run or after a side was lost.
     pub done: Option<Result<(), Stopped>>,
 }
 
-/// Orders the same for all of them, or only lists them.
+/// Orders the same for all of them, or only lists them. After a side that could not be reached the rest is not tried.
 ///
 /// Another append is never ordered for many: each needs its own look and its own yes.
 ///
 /// # Errors
 /// The order does not fit the reason, or the reviews cannot be listed.
-pub async fn order_many<S: Submissions, H: Sheet, C: Clock>(
+pub async fn order_many<S: Submissions, H: WholeSheet, C: Clock>(
     desk: &Desk<S, H, C>,
     which: Which,
     order: &Order,
+    without_row: bool,
     dry_run: bool,
 ) -> Result<Vec<Outcome>, Stopped> {
     if !order.kind.closes(which.reason) {
@@ -43,17 +45,40 @@ pub async fn order_many<S: Submissions, H: Sheet, C: Clock>(
         return Err(Stopped::Refused("--append-again goes one reference at a time".into()));
     }
     let now = desk.clock.now();
+    let wanted = crate::reviews(&desk.submissions).await?.into_iter().filter(|listed| {
+        listed.review.reason == which.reason
+            && now.seconds_since(listed.review.since) >= which.older_than_seconds
+    });
+    let listed: Vec<Listed> = wanted.collect();
     let mut outcomes = Vec::new();
-    for listed in crate::reviews(&desk.submissions).await? {
-        let old = now.seconds_since(listed.review.since) >= which.older_than_seconds;
-        if listed.review.reason != which.reason || !old {
-            continue;
+    let mut lost = dry_run;
+    // One look serves as many as one read may name.
+    for group in listed.chunks(REFERENCES_PER_LOOKUP_MAX) {
+        let records: Vec<&Record> = group.iter().filter_map(|listed| listed.record.as_ref()).collect();
+        let looked = !lost && order.concerns_the_sheet();
+        let mut looks = if looked { desk.sheet()?.look(&records).await } else { Vec::new() }.into_iter();
+        for listed in group {
+            let done = match &listed.record {
+                _ if lost => None,
+                Some(record) => Some(
+                    desk.order_knowing(record.clone(), looks.next(), order, without_row, |_| false).await,
+                ),
+                None => Some(Err(Stopped::Refused("this release cannot read the record".into()))),
+            };
+            lost |= matches!(done, Some(Err(Stopped::Unreachable(_))));
+            outcomes.push(Outcome {
+                reference: listed.reference.clone(),
+                since: listed.review.since,
+                done: done.map(|done| done.map(drop)),
+            });
         }
-        let (reference, since) = (listed.reference, listed.review.since);
-        let seen = Terms { seen_version: listed.record.map(|record| record.version), ..Terms::default() };
-        let done =
-            if dry_run { None } else { Some(desk.order(&reference, order, seen, |_| false).await.map(drop)) };
-        outcomes.push(Outcome { reference, since, done });
     }
     Ok(outcomes)
+}
+
+/// What all of it comes to: a side that was lost counts more than an order that was refused.
+#[must_use]
+pub fn exit_status(outcomes: &[Outcome]) -> u8 {
+    let stopped = outcomes.iter().filter_map(|outcome| outcome.done.as_ref()?.as_ref().err());
+    stopped.map(Stopped::exit_status).max().unwrap_or(0)
 }

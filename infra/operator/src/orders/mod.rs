@@ -4,17 +4,18 @@
 //! was faster it has no effect and says what changed. It never appends and never sends: the writer and the acknowledger do,
 //! by what the record says then.
 
+mod look;
 pub mod many;
 mod order;
 mod recheck;
 
 use docket_domain::moment::Moment;
-use docket_domain::ports::{Applied, Clock, Sheet, StoreError, Submissions};
+use docket_domain::ports::{Applied, Clock, StoreError, Submissions, WholeSheet};
 use docket_domain::reference::Reference;
-use docket_domain::row::Row;
-use docket_domain::status::{By, Cause, Finding, Record, WriteState};
+use docket_domain::status::{By, Record, WriteState};
 
-pub use order::{Kind, Order, orders_for};
+pub use look::{Look, Sheet};
+pub use order::{Kind, Order, commands_for, orders_for};
 pub use recheck::recheck;
 
 use crate::Stopped;
@@ -25,19 +26,17 @@ use crate::visible::visible;
 pub struct Desk<S, H, C> {
     pub submissions: S,
     /// None where no order looks at it.
-    pub sheet: Option<H>,
+    pub sheet: Option<Sheet<H>>,
     pub clock: C,
     /// Who orders.
     pub by: By,
-    /// How long after an attempt an absent row says anything.
-    pub settle_seconds: u64,
 }
 
 /// What one order did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Done {
     /// What was found in the sheet, where that was looked at.
-    pub found: Option<Finding>,
+    pub found: Option<Look>,
     /// What it means, in a sentence.
     pub said: String,
     /// Whether the record was changed.
@@ -55,7 +54,7 @@ pub struct Terms {
     pub without_row: bool,
 }
 
-impl<S: Submissions, H: Sheet, C: Clock> Desk<S, H, C> {
+impl<S: Submissions, H: WholeSheet, C: Clock> Desk<S, H, C> {
     /// Carries one order out. `agreed` is asked, with the known facts, before another append.
     ///
     /// # Errors
@@ -71,8 +70,20 @@ impl<S: Submissions, H: Sheet, C: Clock> Desk<S, H, C> {
         let record = self.seen(reference, terms.seen_version).await?;
         order.check_allowed(&record)?;
         let found = if order.concerns_the_sheet() { Some(self.look(&record).await?) } else { None };
+        self.order_knowing(record, found, order, terms.without_row, agreed).await
+    }
+
+    /// The same, of a record that was read and looked for already.
+    async fn order_knowing(
+        &self,
+        record: Record,
+        found: Option<Look>,
+        order: &Order,
+        without_row: bool,
+        agreed: impl FnOnce(&str) -> bool,
+    ) -> Result<Done, Stopped> {
         if let Some(found) = &found {
-            order.check_against(found, terms.without_row)?;
+            order.check_against(found, without_row)?;
         }
         if order.kind == Kind::AppendAgain && !agreed(&facts(&record, found.as_ref())) {
             return Err(Stopped::Refused(
@@ -80,8 +91,11 @@ impl<S: Submissions, H: Sheet, C: Clock> Desk<S, H, C> {
             ));
         }
         let now = self.clock.now();
-        let next =
+        let mut next =
             order.after(&record, now, &self.by).map_err(|error| Stopped::Refused(error.to_string()))?;
+        if let Some(found) = &found {
+            next.add_to_last_step(&found.sentence());
+        }
         let record = self.keep(&record, next, now).await?;
         Ok(Done { found, said: order.kind.said().to_owned(), changed: true, record })
     }
@@ -96,17 +110,13 @@ impl<S: Submissions, H: Sheet, C: Clock> Desk<S, H, C> {
     }
 
     /// What is in the sheet under this reference. A sheet that cannot be read is a finding too.
-    async fn look(&self, record: &Record) -> Result<Finding, Stopped> {
-        let Some(sheet) = &self.sheet else {
-            return Err(Stopped::Usage("there is no sheet to look at".into()));
-        };
-        let row = Row::of(&record.submission);
-        Ok(match sheet.look_up(std::slice::from_ref(&row)).await {
-            Ok(findings) => {
-                findings.into_iter().next().unwrap_or_else(|| Finding::Unreadable(Cause::new("row_not_read")))
-            }
-            Err(reason) => Finding::Unreadable(reason.cause()),
-        })
+    async fn look(&self, record: &Record) -> Result<Look, Stopped> {
+        let looks = self.sheet()?.look(&[record]).await;
+        looks.into_iter().next().ok_or_else(|| Stopped::Usage("nothing was looked for".into()))
+    }
+
+    fn sheet(&self) -> Result<&Sheet<H>, Stopped> {
+        self.sheet.as_ref().ok_or_else(|| Stopped::Usage("there is no sheet to look at".into()))
     }
 
     /// Keeps `next` in place of what was seen, or says what somebody else made of it.
@@ -118,9 +128,9 @@ impl<S: Submissions, H: Sheet, C: Clock> Desk<S, H, C> {
             Ok(Applied::Lost(None)) => {
                 Err(Stopped::Refused(format!("{reference} is not there any more; nothing was changed")))
             }
-            Err(StoreError::NotApplied(cause)) => Err(Stopped::Unreachable(format!(
-                "nothing was changed: the table could not be written to ({cause})"
-            ))),
+            Err(StoreError::NotApplied(cause)) => {
+                Err(Stopped::by_aws("nothing was changed: the table could not be written to", &cause))
+            }
             Err(StoreError::OutcomeUnknown(cause)) => Err(Stopped::Unreachable(format!(
                 "it is not known whether the order was kept ({cause}): see docket show {reference}"
             ))),
@@ -145,7 +155,7 @@ fn changed_meanwhile(current: &Record, seen_version: u64) -> Stopped {
 }
 
 /// What is known before another append.
-fn facts(record: &Record, found: Option<&Finding>) -> String {
+fn facts(record: &Record, found: Option<&Look>) -> String {
     let mut facts = vec![format!("{}:", record.submission.reference)];
     for review in record.reviews() {
         let meaning = crate::answers::meaning(review.reason);
@@ -154,21 +164,13 @@ fn facts(record: &Record, found: Option<&Finding>) -> String {
     if let WriteState::Uncertain { attempt, cause, .. } = &record.write.state {
         facts.push(format!("  the last append was at {} and ended with {cause}", attempt.at));
     }
+    let misplaced = record.history.entries().iter().rev().find(|entry| entry.step == "append_misplaced");
+    if let Some(why) = misplaced.and_then(|entry| entry.why.as_deref()) {
+        facts.push(format!("  when a row was misplaced, {}", visible(why)));
+    }
     if let Some(found) = found {
-        facts.push(format!("  in the sheet now: {}", seen_in_the_sheet(found)));
+        facts.push(format!("  now, in {}: {}", found.place, found.words()));
     }
     facts.push("  the writer looks once more right before it appends".into());
     facts.join("\n")
-}
-
-/// A finding in words.
-#[must_use]
-pub fn seen_in_the_sheet(found: &Finding) -> String {
-    match found {
-        Finding::OneEqual { range } => format!("one row that says the same, at {}", visible(range)),
-        Finding::OneDiffers { range } => format!("one row that says something else, at {}", visible(range)),
-        Finding::Several { rows } => format!("{rows} rows with this reference"),
-        Finding::None => "no row with this reference".into(),
-        Finding::Unreadable(cause) => format!("not known, it cannot be read ({cause})"),
-    }
 }

@@ -7,7 +7,7 @@ use docket_domain::status::{
 };
 
 use crate::Stopped;
-use crate::orders::seen_in_the_sheet;
+use crate::orders::look::Look;
 
 /// What is ordered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -63,24 +63,30 @@ impl Kind {
     /// Whether it closes a review of this reason.
     #[must_use]
     pub fn closes(self, reason: ReviewReason) -> bool {
-        match (self, reason) {
-            (Self::Abandon, ReviewReason::Write(_))
-            | (Self::Seen | Self::SendAgain | Self::Leave, ReviewReason::AckUncertain)
-            | (Self::KeepFirst, ReviewReason::Conflict) => true,
-            (Self::Recorded, ReviewReason::Write(reason)) => reason != WriteReview::WriteRefused,
-            (Self::AppendAgain, ReviewReason::Write(reason)) => match reason {
-                WriteReview::NoMatchingRow
-                | WriteReview::MisplacedRow
-                | WriteReview::WriteRefused
-                | WriteReview::SheetUnreadable => true,
-                WriteReview::SeveralRows | WriteReview::RowDiffers => false,
-            },
-            (
-                Self::Recorded | Self::AppendAgain | Self::Abandon,
-                ReviewReason::AckUncertain | ReviewReason::Conflict,
-            )
-            | (Self::Seen | Self::SendAgain | Self::Leave, ReviewReason::Write(_) | ReviewReason::Conflict)
-            | (Self::KeepFirst, ReviewReason::Write(_) | ReviewReason::AckUncertain) => false,
+        match reason {
+            ReviewReason::Write(reason) => {
+                self.of_the_write(String::new()).is_some_and(|order| reason.allows(&order))
+            }
+            ReviewReason::AckUncertain => self.of_the_acknowledgement(String::new()).is_some(),
+            ReviewReason::Conflict => self == Self::KeepFirst,
+        }
+    }
+
+    fn of_the_write(self, why: String) -> Option<WriteOrder> {
+        match self {
+            Self::Recorded => Some(WriteOrder::Recorded { why }),
+            Self::AppendAgain => Some(WriteOrder::AppendAgain { why }),
+            Self::Abandon => Some(WriteOrder::Abandon { why }),
+            Self::Seen | Self::SendAgain | Self::Leave | Self::KeepFirst => None,
+        }
+    }
+
+    fn of_the_acknowledgement(self, why: String) -> Option<AckOrder> {
+        match self {
+            Self::Seen => Some(AckOrder::Seen { why }),
+            Self::SendAgain => Some(AckOrder::SendAgain { why }),
+            Self::Leave => Some(AckOrder::Leave { why }),
+            Self::Recorded | Self::AppendAgain | Self::Abandon | Self::KeepFirst => None,
         }
     }
 
@@ -99,13 +105,31 @@ impl Kind {
     }
 }
 
-/// What may be ordered for a review of this reason, as the command line has it.
+/// What may be ordered for a review of this reason, as the command line has it. A look that can only help where a person
+/// put the row there themselves is not offered.
 #[must_use]
 pub fn orders_for(reason: ReviewReason) -> Vec<&'static str> {
-    let recheck = super::recheck::may_learn(reason).then_some("docket recheck");
+    let may_learn = matches!(reason, ReviewReason::Write(reason) if reason != WriteReview::WriteRefused);
+    let recheck = may_learn.then_some("docket recheck");
     recheck
         .into_iter()
         .chain(Kind::ALL.into_iter().filter(|kind| kind.closes(reason)).map(Kind::option))
+        .collect()
+}
+
+/// The same as whole commands, for the version of the record that is being looked at.
+#[must_use]
+pub fn commands_for(reason: ReviewReason, record: &Record) -> Vec<String> {
+    let (reference, version) = (&record.submission.reference, record.version);
+    orders_for(reason)
+        .into_iter()
+        .map(|order| {
+            if order.starts_with("--") {
+                format!("docket resolve {reference} --if-version {version} {order} --because \"…\"")
+            } else {
+                format!("{order} {reference}")
+            }
+        })
         .collect()
 }
 
@@ -137,29 +161,26 @@ impl Order {
     }
 
     /// Whether what is in the sheet lets it be.
-    pub(super) fn check_against(&self, found: &Finding, without_row: bool) -> Result<(), Stopped> {
-        let shown = seen_in_the_sheet(found);
-        match (self.kind, found) {
-            (Kind::Recorded, Finding::None | Finding::Unreadable(_)) if !without_row => {
-                let message = format!(
-                    "in the sheet: {shown}; --without-row takes your word for a row that is elsewhere"
-                );
-                Err(match found {
-                    Finding::Unreadable(_) => Stopped::Unreachable(message),
-                    Finding::None
-                    | Finding::OneEqual { .. }
-                    | Finding::OneDiffers { .. }
-                    | Finding::Several { .. } => Stopped::Refused(message),
-                })
-            }
+    pub(super) fn check_against(&self, look: &Look, without_row: bool) -> Result<(), Stopped> {
+        let sentence = look.sentence();
+        match (self.kind, &look.finding) {
+            (Kind::Recorded, Finding::None) if !without_row => Err(Stopped::Refused(format!(
+                "{sentence} Add --without-row if it is recorded elsewhere, by your own word"
+            ))),
+            (Kind::Recorded, Finding::Unreadable(_)) if !without_row => look.readable(),
+            (Kind::AppendAgain, Finding::Unreadable(_)) => look.readable(),
             (
                 Kind::AppendAgain,
                 Finding::OneEqual { .. } | Finding::OneDiffers { .. } | Finding::Several { .. },
-            ) => {
-                Err(Stopped::Refused(format!("in the sheet: {shown}; another append would be one too many")))
-            }
-            (Kind::AppendAgain, Finding::Unreadable(_)) => Err(Stopped::Unreachable(format!(
-                "in the sheet: {shown}; nothing is appended again without having looked"
+            ) => Err(Stopped::Refused(format!(
+                "{sentence} Another append would make one row too many: docket recheck, or --recorded where it is allowed"
+            ))),
+            (Kind::AppendAgain, Finding::None) if !look.astray.is_empty() => Err(Stopped::Refused(format!(
+                "{sentence} Another append would make one row too many: delete that row first, or move it to its place and recheck"
+            ))),
+            // Given up as not recorded, while it is: the customer would be told nothing, and the record be wrong.
+            (Kind::Abandon, Finding::OneEqual { .. }) => Err(Stopped::Refused(format!(
+                "{sentence} It is recorded: docket recheck confirms it; to give it up, delete that row first"
             ))),
             (
                 Kind::Recorded
@@ -176,19 +197,13 @@ impl Order {
 
     /// The record after the order.
     pub(super) fn after(&self, record: &Record, now: Moment, by: &By) -> Result<Record, NotPossible> {
-        let why = self.why.clone();
-        match self.kind {
-            Kind::Recorded => record.write_after(&WriteEvent::Ordered(WriteOrder::Recorded { why }), now, by),
-            Kind::AppendAgain => {
-                record.write_after(&WriteEvent::Ordered(WriteOrder::AppendAgain { why }), now, by)
-            }
-            Kind::Abandon => record.write_after(&WriteEvent::Ordered(WriteOrder::Abandon { why }), now, by),
-            Kind::Seen => record.acknowledgement_after(&AckEvent::Ordered(AckOrder::Seen { why }), now, by),
-            Kind::SendAgain => {
-                record.acknowledgement_after(&AckEvent::Ordered(AckOrder::SendAgain { why }), now, by)
-            }
-            Kind::Leave => record.acknowledgement_after(&AckEvent::Ordered(AckOrder::Leave { why }), now, by),
-            Kind::KeepFirst => record.conflict_after(&ConflictEvent::KeepFirst { why }, now, by),
+        let why = || self.why.clone();
+        if let Some(order) = self.kind.of_the_write(why()) {
+            return record.write_after(&WriteEvent::Ordered(order), now, by);
         }
+        if let Some(order) = self.kind.of_the_acknowledgement(why()) {
+            return record.acknowledgement_after(&AckEvent::Ordered(order), now, by);
+        }
+        record.conflict_after(&ConflictEvent::KeepFirst { why: why() }, now, by)
     }
 }

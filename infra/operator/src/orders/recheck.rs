@@ -3,44 +3,40 @@
 //! Of a record that waits for nobody it only says what stands in the sheet now: a row that a person deleted is missing, one
 //! that they copied is there twice, and neither is written again.
 
-use docket_domain::ports::{Clock, Sheet, Submissions};
+use docket_domain::ports::{Clock, Submissions, WholeSheet};
 use docket_domain::reference::Reference;
-use docket_domain::status::{Finding, Record, ReviewReason, WriteEvent, WriteReview, WriteState};
+use docket_domain::status::{Finding, Record, ReviewReason, WriteEvent, WriteState};
 
-use super::{Desk, Done, seen_in_the_sheet};
+use super::{Desk, Done, Look};
 use crate::Stopped;
 
-/// Whether a look may settle a review of this reason.
-pub(super) fn may_learn(reason: ReviewReason) -> bool {
-    match reason {
-        ReviewReason::Write(reason) => reason != WriteReview::WriteRefused,
-        ReviewReason::AckUncertain | ReviewReason::Conflict => false,
-    }
+/// Whether this look may settle a review of the write, or say more of it. Of what was turned away for sure, a row can only be
+/// there by hand.
+fn may_learn(record: &Record, finding: &Finding) -> bool {
+    let of_the_write = record.reviews().iter().any(|review| matches!(review.reason, ReviewReason::Write(_)));
+    let pending = matches!(record.write.state, WriteState::Pending { .. });
+    of_the_write && (!pending || matches!(finding, Finding::OneEqual { .. }))
 }
 
 /// Looks, and keeps what settles the review.
 ///
 /// # Errors
 /// There is no such record, the sheet or the table could not be reached, or somebody was faster.
-pub async fn recheck<S: Submissions, H: Sheet, C: Clock>(
+pub async fn recheck<S: Submissions, H: WholeSheet, C: Clock>(
     desk: &Desk<S, H, C>,
     reference: &Reference,
 ) -> Result<Done, Stopped> {
     let record = crate::show(&desk.submissions, reference).await?;
     let started_at = desk.clock.now();
     let found = desk.look(&record).await?;
-    if let Finding::Unreadable(_) = found {
-        let shown = seen_in_the_sheet(&found);
-        return Err(Stopped::Unreachable(format!("in the sheet: {shown}; nothing was learned")));
-    }
-    let in_review = record.reviews().iter().any(|review| may_learn(review.reason));
-    if !in_review {
+    found.readable()?;
+    if !may_learn(&record, &found.finding) {
         let said = without_review(&record, &found);
         return Ok(Done { found: Some(found), said, changed: false, record });
     }
     let now = desk.clock.now();
-    let settle_seconds = desk.settle_seconds;
-    let event = WriteEvent::LookedUp { finding: found.clone(), started_at, settle_seconds };
+    let settle_seconds = desk.sheet()?.settle_seconds;
+    let event = WriteEvent::LookedUp { finding: found.finding.clone(), started_at, settle_seconds };
     let next =
         record.write_after(&event, now, &desk.by).map_err(|error| Stopped::Refused(error.to_string()))?;
     let record = desk.keep(&record, next, now).await?;
@@ -57,13 +53,13 @@ pub async fn recheck<S: Submissions, H: Sheet, C: Clock>(
 }
 
 /// What the sheet says about a record that waits for no look.
-fn without_review(record: &Record, found: &Finding) -> String {
+fn without_review(record: &Record, found: &Look) -> String {
     let nothing = "Nothing was changed.";
-    match (&record.write.state, found) {
+    match (&record.write.state, &found.finding) {
         (WriteState::Confirmed { .. }, Finding::OneEqual { .. }) => format!("As the record says. {nothing}"),
         (WriteState::Confirmed { .. }, Finding::None) => {
             format!(
-                "Confirmed earlier, now missing: somebody deleted or moved it. It is not written again. {nothing}"
+                "Confirmed earlier, now missing here: deleted, moved, or in the spreadsheet of before. It is not written again. {nothing}"
             )
         }
         (WriteState::Confirmed { .. }, Finding::Several { .. }) => {

@@ -5,6 +5,7 @@
 //! often. It never asks for a write twice, but for the one case in which Google itself says that it executed nothing.
 
 mod append;
+mod astray;
 mod credentials;
 mod external_account;
 mod caller_identity;
@@ -22,7 +23,8 @@ use std::time::Duration;
 
 use docket_domain::outcome::sheets::classify_failed_read;
 use docket_domain::outcome::{AppendOutcome, Exchange, NotApplied};
-use docket_domain::ports::{Clock, Sheet};
+use docket_domain::ports::{Clock, Sheet, WholeSheet};
+use docket_domain::reference::Reference;
 use docket_domain::row::Row;
 use docket_domain::status::{Cause, Finding};
 
@@ -136,5 +138,11 @@ impl<C: Clock> Sheet for GoogleSheet<C> {
 
     fn tab(&self) -> &str {
         self.address.tab()
+    }
+}
+
+impl<C: Clock> WholeSheet for GoogleSheet<C> {
+    async fn astray(&self, reference: &Reference) -> Result<Vec<String>, NotApplied> {
+        self.read_whole_tab_for(reference.as_str()).await
     }
 }

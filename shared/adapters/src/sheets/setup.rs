@@ -98,9 +98,9 @@ struct Properties {
 
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
-struct Grid {
-    row_count: u64,
-    column_count: u64,
+pub(super) struct Grid {
+    pub(super) row_count: u64,
+    pub(super) column_count: u64,
 }
 
 /// A field that is false is left out.
@@ -148,10 +148,19 @@ impl<C: Clock> GoogleSheet<C> {
 
     /// The number by which Google calls our tab.
     pub(super) async fn sheet_id(&self, deadline: Deadline) -> Result<u64, NotApplied> {
+        Ok(self.our_properties(deadline).await?.sheet_id)
+    }
+
+    /// How large our tab is.
+    pub(super) async fn grid(&self, deadline: Deadline) -> Result<Grid, NotApplied> {
+        Ok(self.our_properties(deadline).await?.grid_properties)
+    }
+
+    async fn our_properties(&self, deadline: Deadline) -> Result<Properties, NotApplied> {
         let tab = self.address.tab();
         let sheets = self.spreadsheet(deadline).await?.sheets;
-        let ours = sheets.into_iter().find(|sheet| sheet.properties.title == tab);
-        ours.map(|sheet| sheet.properties.sheet_id).ok_or_else(|| NotApplied::Halt(Cause::new("no_such_tab")))
+        let ours = sheets.into_iter().map(|sheet| sheet.properties).find(|ours| ours.title == tab);
+        ours.ok_or_else(|| NotApplied::Halt(Cause::new("no_such_tab")))
     }
 
     async fn header_row(&self, deadline: Deadline) -> Result<HeaderRow, NotApplied> {

@@ -109,6 +109,15 @@ impl History {
         &self.0
     }
 
+    pub(super) fn add_to_last(&mut self, seen: &str) {
+        if let Some(last) = self.0.last_mut() {
+            last.evidence = Some(match last.evidence.take() {
+                Some(evidence) => format!("{evidence}; {seen}"),
+                None => seen.to_owned(),
+            });
+        }
+    }
+
     pub(super) fn push(&mut self, entry: Entry) {
         match self.0.last_mut() {
             Some(last) if last.repeats(&entry) => {

@@ -180,6 +180,11 @@ impl Record {
         Ok(next.changed(entry))
     }
 
+    /// Adds what was seen before it to the step that was taken last.
+    pub fn add_to_last_step(&mut self, seen: &str) {
+        self.history.add_to_last(seen);
+    }
+
     /// The record after `event` met its acknowledgement. The write stays as it is.
     pub fn acknowledgement_after(&self, event: &AckEvent, now: Moment, by: &By) -> Result<Self, NotPossible> {
         let Some(before) = &self.acknowledgement else {

@@ -98,7 +98,8 @@ impl WriteReview {
 
     /// Whether an operator may order this. Not another append where a row of this reference was seen in its place, nor
     /// "recorded" where the row is known not to be there.
-    fn allows(self, order: &WriteOrder) -> bool {
+    #[must_use]
+    pub fn allows(self, order: &WriteOrder) -> bool {
         match order {
             WriteOrder::Abandon { .. } => true,
             WriteOrder::Recorded { .. } => self != Self::WriteRefused,
@@ -290,6 +291,23 @@ impl Write {
             {
                 Ok(self.ordered(order, now))
             }
+            // A row that a person put there themselves after Google had refused ours: it is proved like any other.
+            (
+                S::Pending { wait: Wait::Review { .. }, .. },
+                E::LookedUp { finding: Finding::OneEqual { range }, .. },
+            ) => {
+                let next = self.confirmed(Evidence::ReadBack { range: range.clone() });
+                Ok(Self { lookups: self.lookups + 1, ..next })
+            }
+            // The look before a second append taught nothing: the append waits for one that does. No try of writing.
+            (
+                S::Pending { wait: Wait::Due(at), .. },
+                E::LookedUp { finding: Finding::Unreadable(cause), .. },
+            ) if *at <= now && self.is_looked_for_first() => {
+                let wait = Wait::Due(now.plus_seconds(UNREADABLE_PAUSE_SECONDS).up_to_second());
+                let state = S::Pending { wait, cause: Some(cause.clone()) };
+                Ok(Self { state, lookups: self.lookups + 1, ..*self })
+            }
             // Looked for before a second append, and there after all: then there is none. Any other finding is a person's.
             (S::Pending { wait: Wait::Due(at), .. }, E::LookedUp { finding, started_at, settle_seconds })
                 if *at <= now && self.is_looked_for_first() && finding.is_a_row() =>
@@ -371,7 +389,9 @@ impl Write {
     /// Definitely not written. `tries` is the count before this try.
     fn turned_away(&self, reason: &NotApplied, jitter_seconds: u64, now: Moment, tries: u32) -> Self {
         let in_seconds = |pause: u64| Wait::Due(now.plus_seconds(pause).up_to_second());
-        let review = Wait::Review { reason: WriteReview::WriteRefused, since: now };
+        // This append is not there for sure, and one before an operator's order still may be.
+        let known = if self.lookups > 0 { WriteReview::NoMatchingRow } else { WriteReview::WriteRefused };
+        let review = Wait::Review { reason: known, since: now };
         let (attempts, wait) = match reason {
             NotApplied::TryAgain(_) | NotApplied::CellInCompany(_) if tries + 1 >= WRITE_TRIES_MAX => {
                 (tries + 1, review)
@@ -395,8 +415,8 @@ impl Write {
         }
     }
 
-    /// Whether the sheet must be looked at right before its append: a person sent it off again, and a row that was late may
-    /// have come since they looked.
+    /// Whether the sheet must be looked at right before its append: an earlier one was lost sight of, a person sent it off
+    /// again, and a row that was late may have come since they looked.
     #[must_use]
     pub fn is_looked_for_first(&self) -> bool {
         match &self.state {
@@ -483,9 +503,18 @@ impl Write {
     fn ordered(&self, order: &WriteOrder, now: Moment) -> Self {
         match order {
             WriteOrder::Recorded { why } => self.confirmed(Evidence::Operator { why: why.clone() }),
-            // The tries start anew: an operator has taken the responsibility for another append. Their own look at the
-            // sheet counts, so that a write that a person sent off again is known by its looks.
-            WriteOrder::AppendAgain { .. } => Self { lookups: self.lookups + 1, ..Self::pending(now) },
+            // The tries start anew: an operator has taken the responsibility for another append. Where an earlier one was lost
+            // sight of their own look at the sheet counts, so that such a write is known by its looks.
+            WriteOrder::AppendAgain { .. } => {
+                let looks = match self.state {
+                    WriteState::Uncertain { .. } => self.lookups + 1,
+                    WriteState::Pending { .. }
+                    | WriteState::Attempting { .. }
+                    | WriteState::Confirmed { .. }
+                    | WriteState::Abandoned => self.lookups,
+                };
+                Self { lookups: looks, ..Self::pending(now) }
+            }
             WriteOrder::Abandon { .. } => Self { state: WriteState::Abandoned, ..*self },
         }
     }

@@ -691,7 +691,7 @@ fn status_says_no_more_than_what_is_known() {
     DK-… is received; whether it is recorded is being checked.
     DK-… is received; whether it is recorded is being checked.
     DK-… is recorded.
-    DK-… was closed without being recorded.
+    DK-… was closed by one of us; nothing more is recorded for it.
     ");
     assert_eq!(
         seen(&chat.says("/status DK-8M4T-K2QX-7RZ9")),

@@ -178,8 +178,11 @@ impl Node {
         assert!(self.messages <= 1 + self.message_orders, "{} messages: {}", self.messages, path());
         // Rule 3: what confirms without an operator's word was an append that started.
         if let WriteState::Confirmed { evidence } = &record.write.state {
-            // What a person sent off again is looked for first, and may have been put there by hand.
-            let vouched = matches!(evidence, Evidence::Operator { .. }) || self.append_orders >= 1;
+            // What a person sent off again is looked for first, and may have been put there by hand; so may what was turned away
+            // for good.
+            let by_hand =
+                self.append_orders >= 1 || self.path.iter().any(|step| step == "append_not_applied");
+            let vouched = matches!(evidence, Evidence::Operator { .. }) || by_hand;
             assert!(vouched || self.appends >= 1, "confirmed without an append: {}", path());
         }
         // Rule 5.

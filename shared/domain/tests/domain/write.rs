@@ -40,12 +40,17 @@ fn review_of(write: &Write) -> Option<(WriteReview, Moment)> {
     }
 }
 
+/// What is known when the last try was turned away: all of it, unless an append before an operator's order was lost sight of.
+fn turned_away_for_good(lookups: u32) -> WriteReview {
+    if lookups > 0 { WriteReview::NoMatchingRow } else { WriteReview::WriteRefused }
+}
+
 /// What the design's picture draws, as words: a new arrow here is a decision, not an accident.
 #[test]
 fn the_arrows_between_states_are_those_of_the_picture() {
-    // "Definitely not written" is reviewed while pending, and everything else while uncertain.
+    // What was turned away for good is reviewed while pending, and everything else while uncertain.
     let fits = |before: &Write| match (&before.state, review_of(before)) {
-        (WriteState::Pending { .. }, Some((reason, _))) => reason == WriteReview::WriteRefused,
+        (WriteState::Pending { .. }, Some((reason, _))) => reason == turned_away_for_good(before.lookups),
         (_, Some((reason, _))) => reason != WriteReview::WriteRefused,
         (_, None) => true,
     };
@@ -71,9 +76,12 @@ fn the_arrows_between_states_are_those_of_the_picture() {
     pending --append_not_applied--> pending, in review
     pending --claimed--> attempting
     pending --looked_up--> confirmed
+    pending --looked_up--> pending
     pending --looked_up--> uncertain, in review
+    pending, in review --looked_up--> confirmed
     pending, in review --ordered_abandon--> abandoned
     pending, in review --ordered_append_again--> pending
+    pending, in review --ordered_recorded--> confirmed
     uncertain --looked_up--> confirmed
     uncertain --looked_up--> uncertain
     uncertain --looked_up--> uncertain, in review
@@ -111,6 +119,10 @@ fn a_write_is_pending_again_only_when_it_is_known_not_to_be_applied_or_by_an_ope
         match (&before.state, &event) {
             (WriteState::Pending { .. } | WriteState::Attempting { .. }, WriteEvent::NotApplied { .. })
             | (_, WriteEvent::Ordered(WriteOrder::AppendAgain { .. })) => {}
+            // The look before the append taught nothing.
+            (WriteState::Pending { .. }, WriteEvent::LookedUp { finding: Finding::Unreadable(_), .. }) => {
+                assert_eq!(after.attempts, before.attempts);
+            }
             _ => panic!("{event:?} led from {before:?} back to pending"),
         }
     }
@@ -137,6 +149,12 @@ fn confirmed_always_has_evidence_of_its_kind() {
                 WriteEvent::LookedUp { finding: Finding::OneEqual { range: read }, .. },
                 WriteState::Pending { wait: Wait::Due(_), .. },
             ) if before.lookups > 0 => assert_eq!(range, read),
+            // Turned away, and entered by a person since.
+            (
+                Evidence::ReadBack { range },
+                WriteEvent::LookedUp { finding: Finding::OneEqual { range: read }, .. },
+                WriteState::Pending { wait: Wait::Review { .. }, .. },
+            ) => assert_eq!(range, read),
             (
                 Evidence::Operator { why: given },
                 WriteEvent::Ordered(WriteOrder::Recorded { .. }),
@@ -240,8 +258,12 @@ fn an_unreadable_sheet_and_an_empty_one_before_the_settle_time_open_no_other_rev
     for (before, event, after) in steps() {
         let WriteEvent::LookedUp { finding, started_at, settle_seconds } = &event else { continue };
         let WriteState::Uncertain { attempt, .. } = &before.state else {
-            // Sent off again by a person: only a row that is there keeps it from being appended.
-            assert!(before.is_looked_for_first() && finding.is_a_row(), "{before:?} {event:?}");
+            if review_of(&before).is_some() {
+                assert_eq!(after.state.as_str(), "confirmed");
+                continue;
+            }
+            // Sent off again by a person: only a look that shows no row lets it be appended.
+            assert!(before.is_looked_for_first() && *finding != Finding::None, "{before:?} {event:?}");
             let reason = review_of(&after).map(|(reason, _)| reason);
             let expected = match finding {
                 Finding::OneDiffers { .. } => Some(WriteReview::RowDiffers),
@@ -311,10 +333,10 @@ fn a_busy_or_halted_sheet_costs_no_try_and_a_busy_one_is_left_alone_for_a_minute
                 assert_eq!(review_of(&after).is_some(), due_at.is_none());
             }
             NotApplied::CellAlone(_) => {
-                assert_eq!(review_of(&after), Some((WriteReview::WriteRefused, now())));
+                assert_eq!(review_of(&after), Some((turned_away_for_good(before.lookups), now())));
             }
             NotApplied::CellInCompany(_) if after.attempts >= WRITE_TRIES_MAX => {
-                assert_eq!(review_of(&after), Some((WriteReview::WriteRefused, now())));
+                assert_eq!(review_of(&after), Some((turned_away_for_good(before.lookups), now())));
             }
             NotApplied::CellInCompany(_) => {
                 assert!(due_at.is_some_and(|due_at| due_at <= now()), "each goes alone at once");

@@ -232,14 +232,17 @@ async fn the_page_for_a_person_answers_the_four_questions() {
     world.settle().await;
     let page = docket(&environment(&world), &["show", reference.as_str()]);
     assert_eq!((page.status, page.stderr.as_str()), (0, ""));
-    insta::assert_snapshot!(page.stdout, @r"
+    insta::assert_snapshot!(page.stdout, @r#"
     DK-SEP8-6SAR-9NF8
 
     Was it confirmed and recorded?      Yes: confirmed by the customer at 2026-03-01T09:15:00Z, and kept.
     Is its row known to exist?          Yes: append_answer 'Intake'!A2:F2.
     Did its acknowledgement complete?   Not known: the message of 2026-03-01T09:15:00Z may have been sent (http_500).
     What still needs attention?         A person: ack_uncertain since 2026-03-01T09:15:00Z: the message was perhaps sent
-    What may be ordered?                --seen, --send-again, --leave
+    What may be ordered about ack_uncertain:
+      docket resolve DK-SEP8-6SAR-9NF8 --if-version 5 --seen --because "…"
+      docket resolve DK-SEP8-6SAR-9NF8 --if-version 5 --send-again --because "…"
+      docket resolve DK-SEP8-6SAR-9NF8 --if-version 5 --leave --because "…"
 
     request type  A quote
     contact       Ann
@@ -255,7 +258,7 @@ async fn the_page_for_a_person_answers_the_four_questions() {
       2026-03-01T09:15:00Z  writer        append_applied  attempting → confirmed  (append_answer 'Intake'!A2:F2)
       2026-03-01T09:15:00Z  acknowledger  ack_claimed  pending → attempting
       2026-03-01T09:15:00Z  acknowledger  ack_unknown  attempting → uncertain  (http_500)
-    ");
+    "#);
     world.check_rules().await;
 }
 

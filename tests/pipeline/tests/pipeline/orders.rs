@@ -4,7 +4,7 @@
 //! the domain can drift from it.
 
 use docket::Stopped;
-use docket::orders::{Desk, Done, Kind, Order, Terms, recheck};
+use docket::orders::{Desk, Done, Kind, Order, Sheet, Terms, recheck};
 use docket_adapters::dynamodb::DynamoSubmissions;
 use docket_adapters::sheets::{Credentials, GoogleSheet, SheetSettings};
 use docket_domain::ports::Submissions as _;
@@ -18,10 +18,10 @@ use docket_world::sheets::{Behaviour, On};
 use docket_world::wire::Side;
 use docket_world::workers::{NOBODY, SPREADSHEET_ID, role};
 use docket_world::{Tampering, World};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::executables::{Environment, environment_of_operator};
-use crate::operator::{docket, shows_no_secret};
+use crate::operator::{Ran, docket, shows_no_secret};
 use crate::write_side::{appends, each, known, uncertain, world};
 
 const WHY: &str = "I looked into it myself.";
@@ -41,12 +41,15 @@ fn desk_of(world: &World, who: &str) -> OurDesk {
         append_timeout_ms: 1_000,
         read_timeout_ms: 1_000,
     };
+    let sheet = GoogleSheet::new(settings, world.clock.clone()).unwrap();
+    let account = sheet.account().to_owned();
+    let settle_seconds = world.settings().timing.settle_seconds;
+    let place = "'Intake' of the spreadsheet".to_owned();
     Desk {
         submissions: world.store().clone(),
-        sheet: Some(GoogleSheet::new(settings, world.clock.clone()).unwrap()),
+        sheet: Some(Sheet { sheet, place, account, settle_seconds }),
         clock: world.clock.clone(),
         by: By::Operator(who.into()),
-        settle_seconds: world.settings().timing.settle_seconds,
     }
 }
 
@@ -152,11 +155,24 @@ fn touched(reference: &Reference) -> Tampering {
     Tampering { rows_of: vec![reference.clone()], ordered: vec![reference.clone()] }
 }
 
+/// Nothing is appended again while the row lies where it does not belong; then a person deletes it.
+async fn clears_the_misplaced_row_away(world: &World, reference: &Reference) {
+    let before = world.record(reference).await;
+    let refused = order(world, reference, Kind::AppendAgain, Terms::default()).await;
+    let Err(Stopped::Refused(why)) = refused else { panic!("{refused:?}") };
+    assert!(why.contains("astray at 'Intake'!D3") && why.contains("one row too many"), "{why}");
+    assert_eq!(world.record(reference).await, before);
+    world.sheets.delete_row("Intake", 3);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn each_order_closes_the_reviews_it_is_there_for_and_is_refused_for_all_others() {
     let pairs = ReviewReason::ALL.into_iter().flat_map(|reason| Kind::ALL.map(|kind| (reason, kind)));
     each(pairs, |(reason, kind)| async move {
         let (mut world, reference) = in_review(reason).await;
+        if (reason, kind) == (ReviewReason::Write(WriteReview::MisplacedRow), Kind::AppendAgain) {
+            clears_the_misplaced_row_away(&world, &reference).await;
+        }
         let before = world.record(&reference).await;
         let (rows, messages) = (world.rows_of(&reference), told(&world, &before));
         let terms = Terms { without_row: true, ..Terms::default() };
@@ -230,13 +246,17 @@ async fn recorded_wants_a_row_to_be_there_or_a_persons_word_for_it() {
         assert!(matches!(&refused, Stopped::Refused(why) if why.contains("--without-row")), "{refused:?}");
         world.sheets.rename_tab("Intake", "Away");
         let refused = order(&world, &reference, Kind::Recorded, Terms::default()).await.unwrap_err();
-        assert!(matches!(&refused, Stopped::Unreachable(why) if why.contains("no_such_tab")), "{refused:?}");
+        assert!(
+            matches!(&refused, Stopped::Refused(why) if why.contains("SHEET_NAME names no tab")),
+            "{refused:?}"
+        );
         world.sheets.rename_tab("Away", "Intake");
         assert_eq!(world.record(&reference).await, before);
         // Put there by hand, anyhow it looks.
         world.sheets.put_row("Intake", 9, &[json!(reference.as_str()), json!("by hand")]);
         let done = order(&world, &reference, Kind::Recorded, Terms::default()).await.unwrap();
-        assert!(matches!(done.found, Some(Finding::OneDiffers { .. })), "{:?}", done.found);
+        let found = done.found.map(|look| look.finding);
+        assert!(matches!(found, Some(Finding::OneDiffers { .. })), "{found:?}");
         assert_eq!(known(&world.record(&reference).await), "confirmed operator");
         world.check_rules_but_for(&touched(&reference)).await;
     }
@@ -264,8 +284,14 @@ async fn nothing_is_appended_again_while_a_row_may_be_there_or_nobody_says_yes()
     // A sheet that cannot be read.
     world.sheets.rename_tab("Intake", "Away");
     let refused = order(&world, &reference, Kind::AppendAgain, Terms::default()).await;
-    assert!(matches!(refused, Err(Stopped::Unreachable(_))), "{refused:?}");
+    assert!(
+        matches!(&refused, Err(Stopped::Refused(why)) if why.contains("nothing was learned")),
+        "{refused:?}"
+    );
     world.sheets.rename_tab("Away", "Intake");
+    world.sheets.next(On::Reads, Behaviour::answers(503, vec![], "<html>"));
+    let refused = order(&world, &reference, Kind::AppendAgain, Terms::default()).await;
+    assert!(matches!(refused, Err(Stopped::Unreachable(_))), "{refused:?}");
     // A row that came late, equal, changed, or twice.
     let row: Vec<_> =
         docket_domain::row::Row::of(&before.submission).cells().iter().map(|cell| json!(cell)).collect();
@@ -277,7 +303,7 @@ async fn nothing_is_appended_again_while_a_row_may_be_there_or_nobody_says_yes()
         }
         let refused = order(&world, &reference, Kind::AppendAgain, Terms::default()).await;
         let Err(Stopped::Refused(why)) = refused else { panic!("{refused:?}") };
-        assert!(why.contains("one too many"), "{why}");
+        assert!(why.contains("one row too many"), "{why}");
         for number in (5..5 + rows.len()).rev() {
             world.sheets.delete_row("Intake", number);
         }
@@ -298,6 +324,9 @@ async fn a_row_that_comes_after_the_order_and_before_its_append_is_the_only_one(
             (2, false, "uncertain, review several_rows"),
         ] {
             let (mut world, reference) = in_review(ReviewReason::Write(reason)).await;
+            if reason == W::MisplacedRow {
+                clears_the_misplaced_row_away(&world, &reference).await;
+            }
             order(&world, &reference, Kind::AppendAgain, Terms::default()).await.unwrap();
             let submission = world.record(&reference).await.submission;
             let mut row: Vec<_> =
@@ -310,9 +339,7 @@ async fn a_row_that_comes_after_the_order_and_before_its_append_is_the_only_one(
             }
             world.settle().await;
             assert_eq!(known(&world.record(&reference).await), wanted, "{reason:?}");
-            // The misplaced one lies elsewhere.
-            let rows = copies + usize::from(reason == W::MisplacedRow);
-            assert_eq!((appends(&world), world.rows_of(&reference)), (1, rows), "{reason:?}");
+            assert_eq!((appends(&world), world.rows_of(&reference)), (1, copies), "{reason:?}");
             let record = world.record(&reference).await;
             assert_eq!(told(&world, &record), usize::from(wanted.starts_with("confirmed")));
             world.check_rules_but_for(&touched(&reference)).await;
@@ -325,13 +352,69 @@ async fn what_was_ordered_again_waits_while_the_sheet_cannot_be_looked_at() {
     let (mut world, reference) = in_review(ReviewReason::Write(WriteReview::NoMatchingRow)).await;
     order(&world, &reference, Kind::AppendAgain, Terms::default()).await.unwrap();
     world.sheets.from_now_on(On::Reads, Behaviour::answers(503, vec![], "<html>"));
-    world.run_minutes(5).await;
-    assert_eq!(known(&world.record(&reference).await), "pending http_503");
+    // Longer than it would take to use up the tries of a write, if looks were tries.
+    world.run_minutes(120).await;
+    let record = world.record(&reference).await;
+    assert_eq!((known(&record).as_str(), record.write.attempts), ("pending http_503", 0));
+    assert!(record.write.lookups > 100, "{}", record.write.lookups);
     assert_eq!(appends(&world), 1);
     world.sheets.heal();
     world.settle().await;
     assert_eq!(known(&world.record(&reference).await), "confirmed append_answer");
     assert_eq!(world.rows_of(&reference), 1);
+    world.check_rules_but_for(&touched(&reference)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_recorded_after_all_is_not_given_up() {
+    use WriteReview as W;
+    for reason in [W::NoMatchingRow, W::MisplacedRow, W::WriteRefused, W::SheetUnreadable] {
+        let (mut world, reference) = in_review(ReviewReason::Write(reason)).await;
+        let before = world.record(&reference).await;
+        put_by_hand(&world, 9, &before);
+        let refused = order(&world, &reference, Kind::Abandon, Terms::default()).await;
+        let Err(Stopped::Refused(why)) = refused else { panic!("{refused:?}") };
+        assert!(why.contains("'Intake'!A9:F9") && why.contains("docket recheck"), "{why}");
+        assert_eq!(world.record(&reference).await, before);
+        // Nor does an operator with a refused write that they entered themselves stand before closed doors.
+        let done = recheck(&desk(&world), &reference).await.unwrap();
+        assert_eq!(known(&done.record), "confirmed read_back", "{reason:?}");
+        world.settle().await;
+        assert_eq!(told(&world, &done.record), 1);
+        world.check_rules_but_for(&touched(&reference)).await;
+    }
+}
+
+fn put_by_hand(world: &World, number: usize, record: &Record) {
+    let row: Vec<_> =
+        docket_domain::row::Row::of(&record.submission).cells().iter().map(|cell| json!(cell)).collect();
+    world.sheets.put_row("Intake", number, &row);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_recheck_of_a_refused_write_changes_nothing_unless_its_row_was_entered_by_hand() {
+    let (world, reference) = in_review(ReviewReason::Write(WriteReview::WriteRefused)).await;
+    let before = world.record(&reference).await;
+    world.sheets.put_row("Intake", 9, &[json!(reference.as_str()), json!("shortened, by hand")]);
+    for seen in ["something else", "no row"] {
+        let done = recheck(&desk(&world), &reference).await.unwrap();
+        let found = done.found.unwrap().sentence();
+        assert!(found.contains(seen) && !done.changed, "{found}");
+        assert_eq!(world.record(&reference).await, before);
+        world.sheets.delete_row("Intake", 9);
+    }
+    world.check_rules_but_for(&touched(&reference)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn history_keeps_what_an_order_saw_in_the_sheet() {
+    let (world, reference) = in_review(ReviewReason::Write(WriteReview::NoMatchingRow)).await;
+    let done = order(&world, &reference, Kind::Abandon, Terms::default()).await.unwrap();
+    let last = done.record.history.entries().last().unwrap();
+    assert_eq!(last.why.as_deref(), Some(WHY));
+    let seen = "In 'Intake' of the spreadsheet: no row with this reference.";
+    assert_eq!(last.evidence.as_deref(), Some(seen));
+    assert_eq!(world.record(&reference).await, done.record);
     world.check_rules_but_for(&touched(&reference)).await;
 }
 
@@ -403,7 +486,10 @@ async fn a_recheck_of_a_recorded_enquiry_tells_what_became_of_its_row_and_change
     assert!(said(&world).await.contains("Confirmed earlier, now missing"));
     world.sheets.rename_tab("Intake", "Away");
     let unreadable = recheck(&desk(&world), &references[0]).await;
-    assert!(matches!(unreadable, Err(Stopped::Unreachable(_))), "{unreadable:?}");
+    assert!(
+        matches!(&unreadable, Err(Stopped::Refused(why)) if why.contains("nothing was learned")),
+        "{unreadable:?}"
+    );
     world.sheets.rename_tab("Away", "Intake");
     assert_eq!(world.record(&references[0]).await, before);
     world.run_minutes(5).await;
@@ -427,7 +513,13 @@ async fn the_command_rechecks_and_resolves_and_says_what_it_found() {
     let environment = environment(&world);
     let name = reference.as_str();
     let looked = docket(&environment, &["recheck", name, "--json"]).json();
-    assert_eq!((&looked["changed"], &looked["found"]), (&json!(true), &json!({"kind": "no_row"})));
+    assert_eq!(
+        (&looked["changed"], &looked["found"]),
+        (
+            &json!(true),
+            &json!({"kind": "no_row", "place": format!("'Intake' of the spreadsheet {SPREADSHEET_ID}"), "astray": []})
+        )
+    );
     assert_eq!(looked["record"]["write"]["review"]["reason"], "no_matching_row");
 
     // Nobody is there to say yes.
@@ -495,6 +587,38 @@ async fn many_reviews_are_listed_first_and_closed_when_asked_to() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn many_lost_rows_are_closed_with_one_look_and_not_past_a_side_that_is_gone() {
+    let mut world = world().await;
+    let references = uncertain(&mut world, 5, Behaviour::hangs_up()).await;
+    world.settle().await;
+    let following = world.clock.follow_real_time();
+    let environment = environment(&world);
+    let reason = "no_matching_row";
+    let recorded =
+        ["resolve", "--reason", reason, "--recorded", "--because", "on paper", "--apply", "--json"];
+    let of = |ran: &Ran| serde_json::from_str::<Value>(&ran.stdout).unwrap();
+    let refused = docket(&environment, &recorded);
+    assert_eq!(refused.status, 1, "{}", refused.stderr);
+    let lines = of(&refused);
+    assert!(lines.as_array().unwrap().iter().all(|line| line["done"] == false), "{lines}");
+    let no_google = environment.clone().with("SHEETS_ENDPOINT", NOBODY);
+    let gone = docket(&no_google, &recorded);
+    assert_eq!(gone.status, 3, "{}", gone.stderr);
+    let tried: Vec<bool> = of(&gone).as_array().unwrap().iter().map(|line| !line["done"].is_null()).collect();
+    assert_eq!(tried, [true, false, false, false, false]);
+    let before = world.sheets.requests().len();
+    let closed = docket(&environment, &[&recorded[..], &["--without-row"]].concat());
+    assert_eq!(closed.status, 0, "{}{}", closed.stdout, closed.stderr);
+    following.abort();
+    // A token, and the reference column.
+    assert!(world.sheets.requests().len() - before <= 2, "{:?}", world.sheets.requests());
+    for reference in &references {
+        assert_eq!(known(&world.record(reference).await), "confirmed operator");
+    }
+    world.check_rules_but_for(&Tampering { rows_of: references.clone(), ordered: references }).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_wrong_order_is_one_clear_line_with_its_status() {
     let (world, reference) = in_review(ReviewReason::AckUncertain).await;
     let (environment, name) = (environment(&world), reference.as_str());
@@ -524,8 +648,10 @@ async fn a_wrong_order_is_one_clear_line_with_its_status() {
     let leave = ["resolve", name, "--leave", "--because", "x"];
     let no_table = environment.clone().with("AWS_ENDPOINT_URL_DYNAMODB", NOBODY);
     docket(&no_table, &leave).refused(3);
+    let following = world.clock.follow_real_time();
     let no_sheet = environment.clone().with("SHEETS_ENDPOINT", NOBODY);
     assert!(docket(&no_sheet, &["recheck", name]).refused(3).contains("nothing was learned"));
+    following.abort();
     let no_key = environment.clone().without("GOOGLE_CREDENTIALS");
     assert!(docket(&no_key, &["recheck", name]).refused(2).contains("GOOGLE_CREDENTIALS"));
     assert_eq!(world.record(&reference).await, before);

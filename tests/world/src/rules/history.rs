@@ -26,8 +26,10 @@ pub(super) fn unanswered(record: &Record) -> Vec<String> {
     }
     if let WriteState::Confirmed { evidence } = &record.write.state {
         let evidence = evidence.to_string();
-        let tells = |entry: &&&Entry| entry.to.as_deref() == Some("confirmed");
-        if write.iter().rev().find(tells).and_then(|entry| entry.evidence.as_ref()) != Some(&evidence) {
+        let confirms = |entry: &&&Entry| entry.to.as_deref() == Some("confirmed");
+        let told = write.iter().rev().find(confirms).and_then(|entry| entry.evidence.as_deref());
+        // Beside an operator's word stands what they saw in the sheet.
+        if !told.is_some_and(|told| told == evidence || told.starts_with(&format!("{evidence}; "))) {
             object("nothing says how its row is known to be there");
         }
     }

@@ -115,7 +115,7 @@ enum Claim {
     Received,
     /// Its row is there.
     Recorded,
-    /// A person closed it without a row.
+    /// A person closed it, whatever is in the sheet.
     Closed,
 }
 

@@ -1,0 +1,121 @@
+//! A look at the sheet before an order, and how it is told.
+
+use docket_domain::outcome::NotApplied;
+use docket_domain::ports::WholeSheet;
+use docket_domain::row::Row;
+use docket_domain::status::{Cause, Finding, Record, ReviewReason, WriteReview};
+
+use crate::Stopped;
+use crate::cure::cure;
+use crate::visible::visible;
+
+/// The sheet that orders look at.
+#[derive(Debug)]
+pub struct Sheet<H> {
+    pub sheet: H,
+    /// Where that is, for whoever reads what was found.
+    pub place: String,
+    /// The address with which the spreadsheet is shared.
+    pub account: String,
+    /// How long after an attempt an absent row says anything.
+    pub settle_seconds: u64,
+}
+
+/// What was seen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Look {
+    pub place: String,
+    pub finding: Finding,
+    /// Cells outside the reference column that hold the reference: a misplaced row lies there.
+    pub astray: Vec<String>,
+    /// Why nothing was learned.
+    stopped: Option<Stopped>,
+}
+
+impl<H: WholeSheet> Sheet<H> {
+    /// Looks for these rows, all in one look.
+    pub(super) async fn look(&self, records: &[&Record]) -> Vec<Look> {
+        let rows: Vec<Row> = records.iter().map(|record| Row::of(&record.submission)).collect();
+        let findings = match self.sheet.look_up(&rows).await {
+            Ok(findings) => findings,
+            Err(reason) => return rows.iter().map(|_| self.unreadable(&reason)).collect(),
+        };
+        let mut looks = Vec::new();
+        let missing = std::iter::repeat(Finding::Unreadable(Cause::new("row_not_read")));
+        for (record, finding) in records.iter().zip(findings.into_iter().chain(missing)) {
+            looks.push(self.with_what_is_astray(record, finding).await);
+        }
+        looks
+    }
+
+    /// A row that went to another place is not in the reference column, and is there all the same.
+    async fn with_what_is_astray(&self, record: &Record, finding: Finding) -> Look {
+        if let Finding::Unreadable(cause) = finding {
+            return self.unreadable(&NotApplied::TryAgain(cause));
+        }
+        let mut look = Look { place: self.place.clone(), finding, astray: Vec::new(), stopped: None };
+        let reason = ReviewReason::Write(WriteReview::MisplacedRow);
+        if record.reviews().iter().any(|review| review.reason == reason) {
+            match self.sheet.astray(&record.submission.reference).await {
+                Ok(cells) => look.astray = cells,
+                Err(reason) => return self.unreadable(&reason),
+            }
+        }
+        look
+    }
+
+    fn unreadable(&self, reason: &NotApplied) -> Look {
+        let cause = reason.cause();
+        let said = format!(
+            "{} could not be read ({cause}), so nothing was learned: {}",
+            self.place,
+            cure(reason, &self.account)
+        );
+        let stopped = match reason {
+            NotApplied::Halt(_) => Stopped::Refused(said),
+            NotApplied::TryAgain(_)
+            | NotApplied::Busy { .. }
+            | NotApplied::CellAlone(_)
+            | NotApplied::CellInCompany(_) => Stopped::Unreachable(said),
+        };
+        Look {
+            place: self.place.clone(),
+            finding: Finding::Unreadable(cause),
+            astray: Vec::new(),
+            stopped: Some(stopped),
+        }
+    }
+}
+
+impl Look {
+    /// Stops where nothing was learned.
+    pub(super) fn readable(&self) -> Result<(), Stopped> {
+        self.stopped.clone().map_or(Ok(()), Err)
+    }
+
+    /// What was seen, without where.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let seen = match &self.finding {
+            Finding::OneEqual { range } => format!("one row that says the same, at {}", visible(range)),
+            Finding::OneDiffers { range } => {
+                format!("one row that says something else, at {}", visible(range))
+            }
+            Finding::Several { rows } => format!("{rows} rows with this reference"),
+            Finding::None if self.astray.is_empty() => "no row with this reference".into(),
+            Finding::None => "no row with this reference in its place".into(),
+            Finding::Unreadable(cause) => format!("not known, it cannot be read ({cause})"),
+        };
+        if self.astray.is_empty() {
+            return seen;
+        }
+        let cells: Vec<String> = self.astray.iter().map(|cell| visible(cell)).collect();
+        format!("{seen}; the reference stands astray at {}", cells.join(", "))
+    }
+
+    /// What was seen, and where.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        format!("In {}: {}.", self.place, self.words())
+    }
+}
