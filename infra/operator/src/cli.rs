@@ -27,7 +27,7 @@ use crate::{Stopped, audit, canary, doctor, json, page, sheet, webhook};
 #[command(
     name = "docket",
     version,
-    after_help = "Exit status: 0 done, 1 refused or not found, 2 usage, 3 the other side could not be reached.\nSettings are read from the environment: what the stack's output Settings names, and what the AWS SDK reads itself (AWS_REGION, AWS_PROFILE, AWS_ENDPOINT_URL …)."
+    after_help = "Exit status: 0 done, 1 refused or not found, 2 usage, 3 the other side could not be reached.\nSettings are read from the environment, or with --stack NAME from that stack's output Settings. What the AWS SDK reads itself (AWS_REGION, AWS_PROFILE, AWS_ENDPOINT_URL …) is the environment's; a profile with single sign-on: eval \"$(aws configure export-credentials --format env)\" first."
 )]
 pub struct Cli {
     /// Take the settings from this stack's outputs, in place of the environment's.
