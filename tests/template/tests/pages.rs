@@ -167,3 +167,51 @@ fn binaries() -> BTreeSet<String> {
         })
         .collect()
 }
+
+/// Calls of the AWS SDK in a source text, as IAM calls their actions: `client.get_item()` is `GetItem`.
+fn actions(source: &str) -> BTreeSet<String> {
+    let text: String = source.chars().filter(|letter| !letter.is_whitespace()).collect();
+    // On a client that is there, and on one that is made for this call.
+    let there = text.split("client.").skip(1);
+    let made = text.split("Client::new(").skip(1).filter_map(|rest| {
+        rest.split_once(").").filter(|(of, _)| !of.contains([';', '('])).map(|(_, rest)| rest)
+    });
+    there
+        .chain(made)
+        .filter_map(|rest| rest.split_once("()").map(|(method, _)| method))
+        .filter(|method| method.contains('_') || ["query", "scan"].contains(method))
+        .filter(|method| method.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_'))
+        .map(|method| {
+            let capital = |word: &str| word[..1].to_uppercase() + &word[1..];
+            method.split('_').filter(|word| !word.is_empty()).map(capital).collect()
+        })
+        .collect()
+}
+
+fn sources(folder: &Path) -> String {
+    let entries = std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let text = |path: PathBuf| {
+        if path.is_dir() { sources(&path) } else { std::fs::read_to_string(path).expect("a source file") }
+    };
+    entries.map(|entry| text(entry.expect("a folder that can be read").path())).collect()
+}
+
+#[test]
+fn the_runbook_names_every_permission_that_the_operators_command_uses_and_no_other() {
+    let mut source = sources(&root().join("infra/operator/src"));
+    // Of the adapters what that command uses: it stores no submission and rings for none.
+    for used in ["dynamodb/submissions.rs", "dynamodb/conversations.rs", "parameters.rs"] {
+        source.push_str(&page(&format!("shared/adapters/src/{used}")));
+    }
+    let runbook = page("infra/runbook.md");
+    let part = runbook.split("\n### Permissions\n").nth(1).expect("a part about permissions");
+    let part = part.split("\n## ").next().unwrap_or_default();
+    let told: BTreeSet<String> = code_words(part)
+        .filter_map(|word| word.rsplit(':').next())
+        .filter(|word| word.starts_with(char::is_uppercase) && word.contains(char::is_lowercase))
+        .map(str::to_owned)
+        // KMS is asked by SSM.
+        .filter(|action| action != "Decrypt")
+        .collect();
+    assert_eq!(told, actions(&source));
+}
