@@ -28,7 +28,7 @@ use crate::{Stopped, audit, canary, doctor, json, page, sheet, webhook};
 #[command(
     name = "docket",
     version,
-    after_help = "Exit status: 0 done, 1 refused or not found, 2 usage, 3 the other side could not be reached.\nSettings are read from the environment: what the stack's output Settings names, and what the AWS SDK reads itself (AWS_REGION, AWS_PROFILE, AWS_ENDPOINT_URL …)."
+    after_help = "Exit status: 0 done, 1 refused or not found, 2 usage, 3 the other side could not be reached.\nSettings are read from the environment, or with --stack NAME from that stack's output Settings. What the AWS SDK reads itself (AWS_REGION, AWS_PROFILE, AWS_ENDPOINT_URL …) is the environment's; a profile with single sign-on: eval \"$(aws configure export-credentials --format env)\" first."
 )]
 pub struct Cli {
     /// Take the settings from this stack's outputs, in place of the environment's.
@@ -530,4 +530,78 @@ async fn of_webhook(command: WebhookCommand, environment: &Environment) -> Resul
 
 fn pretty(value: &serde_json::Value) -> String {
     format!("{value:#}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::orders::orders_for;
+
+    const PAGES: [&str; 2] = [include_str!("../../../README.md"), include_str!("../../runbook.md")];
+
+    /// The words of a command line, as a shell would take it apart: double quotes, and a comment behind.
+    fn words(line: &str) -> Vec<String> {
+        let (mut words, mut word, mut quoted) = (Vec::new(), String::new(), false);
+        for letter in line.chars().chain([' ']) {
+            match letter {
+                '"' => quoted = !quoted,
+                '#' | '>' if !quoted && word.is_empty() => break,
+                ' ' if !quoted => {
+                    if !word.is_empty() {
+                        words.push(std::mem::take(&mut word));
+                    }
+                }
+                _ => word.push(letter),
+            }
+        }
+        words
+    }
+
+    #[test]
+    fn every_command_that_a_page_tells_to_paste_is_one_of_ours() {
+        let mut pasted = 0;
+        for page in PAGES {
+            for block in page.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next()) {
+                for line in block.lines() {
+                    let words = words(line.trim());
+                    // Behind variables for this one command.
+                    let mut words = words.iter().map(String::as_str).skip_while(|word| word.contains('='));
+                    let first = words.next();
+                    let is_ours =
+                        first == Some("docket") || (first == Some("cargo") && words.next() == Some("docket"));
+                    if is_ours {
+                        let parsed = Cli::try_parse_from(["docket"].into_iter().chain(words));
+                        assert!(
+                            parsed.is_ok(),
+                            "{line}: {}",
+                            parsed.err().map(|e| e.to_string()).unwrap_or_default()
+                        );
+                        pasted += 1;
+                    }
+                }
+            }
+        }
+        assert!(pasted > 40, "{pasted}");
+    }
+
+    #[test]
+    fn the_runbook_says_of_each_review_what_may_be_ordered_and_nothing_else() {
+        let options = Kind::ALL.map(Kind::option);
+        for reason in ReviewReason::ALL {
+            let heading = format!("\n### `{}`\n", reason.as_str());
+            let entry =
+                PAGES[1].split(&heading).nth(1).unwrap_or_else(|| panic!("no entry for {}", reason.as_str()));
+            let entry = entry.split("\n##").next().unwrap_or_default();
+            for part in ["- **Known**: ", "- **Not known**: ", "- **Until morning**: ", "- **Look**: "] {
+                assert!(entry.contains(part), "{}: {part}", reason.as_str());
+            }
+            let block = entry.split("```").nth(1).unwrap_or_default();
+            let told: Vec<&str> = ["docket recheck"]
+                .into_iter()
+                .chain(options)
+                .filter(|order| block.contains(*order))
+                .collect();
+            assert_eq!(told, orders_for(reason), "{}", reason.as_str());
+        }
+    }
 }

@@ -53,7 +53,7 @@ impl Stopped {
     pub fn by_aws(sentence: &str, cause: &Cause) -> Self {
         match Refusal::explained(sentence, cause) {
             (message, Some(_)) => Self::Refused(message),
-            (message, None) => Self::Unreachable(message),
+            (message, None) => Self::Unreachable(format!("{message}; {}", refusal::until_it_passes(cause))),
         }
     }
 
@@ -93,7 +93,12 @@ pub async fn show<S: Submissions>(submissions: &S, reference: &Reference) -> Res
     submissions
         .get(reference)
         .await?
-        .ok_or_else(|| Stopped::Refused(format!("no submission has the reference {reference}")))
+        .ok_or_else(|| {
+            Stopped::Refused(format!(
+                "no submission has the reference {reference}: look for the enquiry with docket find, by --chat or --text; a \
+                 finished one is forgotten after RETENTION_DAYS"
+            ))
+        })
 }
 
 /// Every open review, oldest first; a record with several has several lines.

@@ -62,6 +62,15 @@ impl Refusal {
     }
 }
 
+/// What to do about a call that AWS did not refuse, and did not carry out either.
+#[must_use]
+pub fn until_it_passes(cause: &Cause) -> &'static str {
+    match cause.0.as_str() {
+        "connection_failed" => "nobody answers there: look at the network, AWS_REGION and AWS_ENDPOINT_URL",
+        _ => "try again in a minute; if it stays, look at the network and at AWS's status page",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use docket_domain::ports::StoreError;
@@ -102,6 +111,8 @@ mod tests {
             assert_eq!(Refusal::of(passing), None, "{passing}");
             let stopped = Stopped::from(StoreError::NotApplied(Cause::new(passing)));
             assert_eq!(stopped.exit_status(), 3, "{passing}");
+            let advice = if passing == "connection_failed" { "AWS_ENDPOINT_URL" } else { "try again" };
+            assert!(stopped.message().contains(advice), "{}", stopped.message());
         }
     }
 }

@@ -156,7 +156,7 @@ pub async fn for_person(patience: Patience, person: &Person) -> Result<SdkConfig
     match sdk.region() {
         Some(region) if !region.as_ref().trim().is_empty() => Ok(sdk),
         Some(_) => Err(ConfigError::of("AWS_REGION", "is empty")),
-        None => Err(ConfigError::of("AWS_REGION", "is missing")),
+        None => Err(ConfigError::of("AWS_REGION", "is missing: export it, or say --region NAME")),
     }
 }
 
@@ -180,7 +180,8 @@ pub async fn key_id_of(sdk: &SdkConfig) -> Result<String, ConfigError> {
     let missing = || {
         ConfigError::of(
             "AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY,",
-            "must give AWS credentials; none were found",
+            "must give AWS credentials; none were found (of a profile with single sign-on or credential_process, make them \
+             variables first: aws configure export-credentials --format env)",
         )
     };
     let provider = sdk.credentials_provider().ok_or_else(missing)?;

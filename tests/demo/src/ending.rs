@@ -2,7 +2,6 @@
 
 use docket::answers::{Answers, QUESTIONS};
 use docket_domain::reference::Reference;
-use docket_world::engines::REGION;
 use docket_world::{Tampering, World};
 
 use crate::story::Story;
@@ -40,23 +39,4 @@ pub(crate) async fn show(world: &World, story: &mut Story, told: &[Reference]) {
         "every rule that never bends held, over table, sheet, messages and every request",
         broken.is_empty(),
     );
-}
-
-/// Keeps the world up until a line is entered, and says how the operator's command finds it.
-#[expect(clippy::print_stdout, reason = "the demo tells its story on standard output")]
-pub(crate) fn stay(world: &World, told: &[Reference]) {
-    println!("\nThe world stays up. In another terminal:\n");
-    println!("export AWS_ENDPOINT_URL={} AWS_REGION={REGION}", world.engines.dynamodb_url());
-    println!(
-        "export AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test SUBMISSIONS_TABLE={}",
-        world.tables.submissions
-    );
-    println!("cargo docket reviews");
-    if let Some(reference) = told.last() {
-        println!("cargo docket show {reference}");
-    }
-    println!("\nEnter ends it.");
-    let mut line = String::new();
-    // An end of input is an end too.
-    let _ = std::io::stdin().read_line(&mut line);
 }

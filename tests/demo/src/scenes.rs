@@ -8,7 +8,8 @@ use docket_world::wire::{Fault, Plan, Side};
 
 use crate::story::Story;
 
-const ANN: i64 = 7_100_000_001;
+/// The first customer's chat.
+pub(crate) const ANN: i64 = 7_100_000_001;
 
 /// Plays every scene. The references in the order in which customers were told them.
 pub(crate) async fn play(world: &mut World, story: &mut Story) -> Vec<Reference> {

@@ -84,6 +84,16 @@ impl Executable {
         self.child.wait().expect("a killed child ends");
     }
 
+    /// Ctrl-C: the signal that a terminal sends.
+    ///
+    /// # Panics
+    /// When the system refuses.
+    pub fn interrupt(&mut self) {
+        // The shell's own: no other way leads there without unsafe code or one more dependency.
+        let sent = Command::new("sh").args(["-c", &format!("kill -INT {}", self.child.id())]).status();
+        assert!(sent.is_ok_and(|status| status.success()), "the signal is sent");
+    }
+
     /// Waits for its end, and gives what it left behind.
     ///
     /// # Panics

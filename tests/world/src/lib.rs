@@ -17,6 +17,7 @@ pub mod world;
 pub mod rules;
 pub mod by_hand;
 pub mod door;
+pub mod operator;
 pub mod runtime_api;
 pub mod executable;
 pub mod parameters;

@@ -74,16 +74,8 @@ fn build() -> PathBuf {
 
 /// What the operator's command needs of this world, but for the addresses that Telegram calls and is called at.
 pub(crate) fn environment_of_operator(world: &World) -> Environment {
-    Environment::of_aws(world.engines.dynamodb_url())
-        .with("SUBMISSIONS_TABLE", &world.tables.submissions)
-        .with("CONVERSATIONS_TABLE", &world.tables.conversations)
-        .with("TELEGRAM_BOT", format!("OurBot:{BOT_ID}"))
-        .with("WEBHOOK_SECRET", WEBHOOK_SECRET)
-        .with("BOT_TOKEN", BOT_TOKEN)
-        .with("GOOGLE_CREDENTIALS", world.google_credentials())
-        .with("SPREADSHEET_ID", SPREADSHEET_ID)
-        .with("SHEET_NAME", &world.settings().tab)
-        .with("SHEETS_ENDPOINT", world.url("writer", Side::Sheets))
+    let settings = world.settings_of_the_operator();
+    settings.into_iter().fold(Environment::default(), |set, (name, value)| set.with(name, value))
 }
 
 /// All that a function needs in order to work in this world, by CONTRACT's names.

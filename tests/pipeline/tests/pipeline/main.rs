@@ -13,6 +13,7 @@ mod executables;
 mod operator;
 mod orders;
 mod looking;
+mod staying;
 mod setup_webhook;
 mod setup_sheet;
 mod doctor;
