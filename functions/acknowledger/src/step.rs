@@ -11,7 +11,7 @@ use docket_domain::outcome::{NotSent, SendOutcome};
 use docket_domain::ports::{Applied, Clock, Messenger, Meter, StoreError, Submissions};
 use docket_domain::reference::Reference;
 use docket_domain::reply;
-use docket_domain::status::{AckEvent, AckState, AttemptToken, By, Record, WriteState};
+use docket_domain::status::{AckEvent, AckState, AttemptToken, By, Record};
 use uuid::Uuid;
 
 use crate::pace::Pace;
@@ -104,7 +104,7 @@ impl<S: Submissions, T: Messenger, C: Clock, M: Meter> Acknowledger<S, T, C, M> 
             AckEvent::NotSent(NotSent::TryAgain(docket_domain::status::Cause::new("no_time")))
         } else {
             self.pace.left(chat_id, self.clock.now());
-            event_of(self.messenger.send(chat_id, &reply::recorded(&self.catalog, &reference)).await)
+            event_of(self.messenger.send(chat_id, &self.text(&claimed)).await)
         };
         let onward = match &event {
             AckEvent::NotSent(NotSent::Busy { .. } | NotSent::Halt(_)) => Onward::Stop,
@@ -119,6 +119,14 @@ impl<S: Submissions, T: Messenger, C: Clock, M: Meter> Acknowledger<S, T, C, M> 
         };
         self.keep(claimed, event).await?;
         Ok(onward)
+    }
+
+    fn text(&self, record: &Record) -> String {
+        let reference = &record.submission.reference;
+        match &record.words {
+            Some(words) => reply::given_up(reference, words),
+            None => reply::recorded(&self.catalog, reference),
+        }
     }
 
     /// Keeps what is known now. A crash before this line is the same as an answer that was lost.
@@ -182,25 +190,21 @@ enum DueFor {
     LeaseRanOut,
 }
 
-/// What the record says, whatever the ring said. Nothing is sent before the write is confirmed.
+/// What the record says, whatever the ring said. Nothing is sent before the write is confirmed, or given up with words for the
+/// customer.
 fn due_for(record: &Record, now: Moment) -> DueFor {
-    match (&record.write.state, record.acknowledgement.as_ref().map(|ack| &ack.state)) {
-        (WriteState::Confirmed { .. }, Some(AckState::Pending { due_at, .. })) if *due_at <= now => {
-            DueFor::Sending
-        }
-        (WriteState::Confirmed { .. }, Some(AckState::Attempting { attempt }))
-            if attempt.lease_until <= now =>
-        {
-            DueFor::LeaseRanOut
-        }
-        (
-            WriteState::Pending { .. }
-            | WriteState::Attempting { .. }
-            | WriteState::Uncertain { .. }
-            | WriteState::Confirmed { .. }
-            | WriteState::Abandoned,
-            _,
-        ) => DueFor::Nothing,
+    let Some(ack) = record.acknowledgement.as_ref().filter(|_| record.may_be_told()) else {
+        return DueFor::Nothing;
+    };
+    match &ack.state {
+        AckState::Pending { due_at, .. } if *due_at <= now => DueFor::Sending,
+        AckState::Attempting { attempt } if attempt.lease_until <= now => DueFor::LeaseRanOut,
+        AckState::Pending { .. }
+        | AckState::Attempting { .. }
+        | AckState::Uncertain { .. }
+        | AckState::Confirmed { .. }
+        | AckState::Refused { .. }
+        | AckState::Abandoned => DueFor::Nothing,
     }
 }
 

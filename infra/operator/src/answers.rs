@@ -1,6 +1,8 @@
 //! The four questions that must always have an answer, for any reference.
 
-use docket_domain::status::{AckState, Record, ReviewReason, Write, WriteReview, WriteState};
+use docket_domain::status::{
+    AckState, Acknowledgement, Record, ReviewReason, Write, WriteReview, WriteState,
+};
 
 /// The answers, in the order of the questions.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,8 +68,23 @@ fn row(write: &Write) -> String {
 
 fn acknowledgement(record: &Record) -> String {
     let Some(ack) = &record.acknowledgement else {
-        return "No: nothing is said before the row is known to exist.".into();
+        return match record.write.state {
+            WriteState::Abandoned => "No: it was given up, and nobody was told.".into(),
+            WriteState::Pending { .. }
+            | WriteState::Attempting { .. }
+            | WriteState::Uncertain { .. }
+            | WriteState::Confirmed { .. } => "No: nothing is said before the row is known to exist.".into(),
+        };
     };
+    let told = message(ack);
+    match &record.words {
+        // The operator's own words, and no one's secret; a page shows them escaped.
+        Some(words) => format!("{told} It says, in an operator's words: {words}"),
+        None => told,
+    }
+}
+
+fn message(ack: &Acknowledgement) -> String {
     match &ack.state {
         AckState::Pending { cause: None, .. } => "Not yet: it is about to be sent.".into(),
         AckState::Pending { cause: Some(cause), due_at } => {

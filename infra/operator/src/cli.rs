@@ -8,6 +8,7 @@ use docket_adapters::clock::SystemClock;
 use docket_adapters::config::Environment;
 use docket_adapters::dynamodb::DynamoSubmissions;
 use docket_adapters::telegram::Webhook;
+use docket_domain::limits::SUMMARY_UTF16_UNITS_MAX;
 use docket_domain::moment::Moment;
 use docket_domain::ports::Clock;
 use docket_domain::reference::Reference;
@@ -73,7 +74,7 @@ enum Command {
     },
     /// Close a review.
     #[command(
-        after_help = "Examples:\n  docket resolve DK-8M4T-K2QX-7RZ9 --recorded --because \"I deleted the copy\"\n  docket resolve DK-8M4T-K2QX-7RZ9 --append-again --because \"not in the sheet, not in its history\"\n  docket resolve --reason ack_uncertain --older-than 1d --leave --because \"they have been rung up\" --apply"
+        after_help = "Examples:\n  docket resolve DK-8M4T-K2QX-7RZ9 --recorded --because \"I deleted the copy\"\n  docket resolve DK-8M4T-K2QX-7RZ9 --append-again --because \"not in the sheet, not in its history\"\n  docket resolve DK-8M4T-K2QX-7RZ9 --abandon --because \"too long for a cell\" --tell \"Please send it again, in fewer words.\"\n  docket resolve --reason ack_uncertain --older-than 1d --leave --because \"they have been rung up\" --apply"
     )]
     Resolve(Resolve),
     /// Enquiries by chat, words or age. Reads the whole table, at a gentle pace.
@@ -168,6 +169,9 @@ struct Resolve {
     /// Why, for whoever reads the history.
     #[arg(long, value_name = "WORDS", value_parser = because)]
     because: String,
+    /// With --abandon: what the customer is told, with the reference in front of it.
+    #[arg(long, value_name = "WORDS", value_parser = words)]
+    tell: Option<String>,
     /// With --recorded: although no row is seen in its place.
     #[arg(long)]
     without_row: bool,
@@ -200,7 +204,7 @@ struct OrderArguments {
     /// Append it once more. Refused while a row has this reference.
     #[arg(long)]
     append_again: bool,
-    /// Write nothing, tell nobody.
+    /// Write nothing. Nobody is told, unless by --tell.
     #[arg(long)]
     abandon: bool,
     /// The customer has the message.
@@ -243,6 +247,19 @@ fn because(text: &str) -> Result<String, String> {
     let plain = visible(text) == text && !text.chars().any(char::is_control);
     if !plain || text.chars().count() > CHARS_MAX {
         return Err(format!("at most {CHARS_MAX} characters in one line, none of them invisible"));
+    }
+    Ok(text.to_owned())
+}
+
+/// A message of Telegram's, with room for the reference. Line feeds are the sender's to choose.
+fn words(text: &str) -> Result<String, String> {
+    let text = text.trim();
+    let units = text.encode_utf16().count();
+    if text.is_empty() || visible(text) != text {
+        return Err("say it in visible characters".into());
+    }
+    if units > SUMMARY_UTF16_UNITS_MAX {
+        return Err(format!("{units} UTF-16 units, and at most {SUMMARY_UTF16_UNITS_MAX} are sent"));
     }
     Ok(text.to_owned())
 }
@@ -405,7 +422,10 @@ async fn resolved(resolve: Resolve, environment: &Environment) -> Result<Printed
     if resolve.reason.is_none() && (resolve.apply || resolve.older_than.is_some()) {
         return Err(usage("--apply and --older-than go with --reason"));
     }
-    let order = Order { kind, why: resolve.because };
+    if resolve.tell.is_some() && kind != Kind::Abandon {
+        return Err(usage("--tell goes with --abandon"));
+    }
+    let order = Order { kind, why: resolve.because, tell: resolve.tell };
     let Some(reference) = resolve.reference else {
         let Some(reason) = resolve.reason else { return Err(usage("a reference, or --reason")) };
         let which = Which { reason, older_than_seconds: resolve.older_than.unwrap_or(0) };

@@ -55,6 +55,12 @@ pub fn recorded(catalog: &Catalog, reference: &Reference) -> String {
     fill(&catalog.sentences.recorded, &[("reference", reference.as_str())])
 }
 
+/// What an operator has the customer told of an enquiry that was given up.
+#[must_use]
+pub fn given_up(reference: &Reference, words: &str) -> String {
+    format!("{reference}: {words}")
+}
+
 /// How one enquiry stands, in a sentence that claims no more than is known.
 #[must_use]
 pub fn status(catalog: &Catalog, record: &Record) -> String {

@@ -129,6 +129,7 @@ impl<F> Witnessed<F> {
                     state("write_state")
                 ))
             }
+            Effect::Send(_) if state("write_state") == "abandoned" && item.contains_key("ack_words") => None,
             Effect::Send(_) if state("write_state") != "confirmed" => Some(format!(
                 "rule 5: {reference} was announced while write_state was {}",
                 state("write_state")

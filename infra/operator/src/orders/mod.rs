@@ -97,7 +97,12 @@ impl<S: Submissions, H: WholeSheet, C: Clock> Desk<S, H, C> {
             next.add_to_last_step(&found.sentence());
         }
         let record = self.keep(&record, next, now).await?;
-        Ok(Done { found, said: order.kind.said().to_owned(), changed: true, record })
+        let told = match (order.kind, &order.tell) {
+            (Kind::Abandon, Some(_)) => " The customer will be told so, within a minute.",
+            (Kind::Abandon, None) => " Nobody is told.",
+            _ => "",
+        };
+        Ok(Done { found, said: format!("{}{told}", order.kind.said()), changed: true, record })
     }
 
     /// The record, in the version that the person saw.

@@ -16,7 +16,7 @@ pub enum Kind {
     Recorded,
     /// Another append.
     AppendAgain,
-    /// No row, and nobody is told.
+    /// No row; its customer hears nothing, or what the operator says.
     Abandon,
     /// The customer has the message.
     Seen,
@@ -33,6 +33,8 @@ pub enum Kind {
 pub struct Order {
     pub kind: Kind,
     pub why: String,
+    /// With "abandon": what the customer is told.
+    pub tell: Option<String>,
 }
 
 impl Kind {
@@ -96,7 +98,7 @@ impl Kind {
             Self::AppendAgain => {
                 "The writer will append it again, within a minute, unless its row has come by then."
             }
-            Self::Abandon => "Nothing more is written for it, and nobody is told.",
+            Self::Abandon => "Nothing more is written for it.",
             Self::Seen => "The message counts as sent.",
             Self::SendAgain => "The customer will be told again, within a minute.",
             Self::Leave => "No further message is sent.",
@@ -199,7 +201,11 @@ impl Order {
     pub(super) fn after(&self, record: &Record, now: Moment, by: &By) -> Result<Record, NotPossible> {
         let why = || self.why.clone();
         if let Some(order) = self.kind.of_the_write(why()) {
-            return record.write_after(&WriteEvent::Ordered(order), now, by);
+            let next = record.write_after(&WriteEvent::Ordered(order), now, by)?;
+            return match &self.tell {
+                Some(words) => next.with_words(words.clone(), now),
+                None => Ok(next),
+            };
         }
         if let Some(order) = self.kind.of_the_acknowledgement(why()) {
             return record.acknowledgement_after(&AckEvent::Ordered(order), now, by);

@@ -34,6 +34,9 @@ pub(super) fn to_item(record: &Record, now: Moment, retention_days: u64) -> Item
     if let Some(acknowledgement) = &record.acknowledgement {
         put_acknowledgement(&mut item, acknowledgement);
     }
+    if let Some(words) = &record.words {
+        put(&mut item, "ack_words", text(words));
+    }
     put(&mut item, "conflicts", AttributeValue::L(record.conflicts.iter().map(conflict_value).collect()));
     if let Some(since) = record.conflict_review {
         put(&mut item, "conflict_review", review_value(ReviewReason::Conflict, since));
@@ -63,6 +66,7 @@ pub(super) fn to_record(item: &Item) -> Result<Record, Damaged> {
         submission: read_submission(&attributes)?,
         write: read_write(&attributes)?,
         acknowledgement: read_acknowledgement(&attributes)?,
+        words: attributes.text_if_there("ack_words")?.map(str::to_owned),
         conflicts: attributes.maps("conflicts")?.iter().map(read_conflict).collect::<Result<_, _>>()?,
         conflict_review: read_review_since(&attributes, "conflict_review", ReviewReason::Conflict)?,
         history: read_history(&attributes.maps("history")?)?,
@@ -74,9 +78,12 @@ pub(super) fn to_record(item: &Item) -> Result<Record, Damaged> {
 
 /// Holds an item against the record read from it: no fact of another state beside it, and its indexes where it is.
 fn check(item: &Item, record: &Record) -> Result<(), Damaged> {
-    let confirmed = matches!(record.write.state, WriteState::Confirmed { .. });
-    if record.acknowledgement.is_some() != confirmed {
+    if record.acknowledgement.is_some() != record.may_be_told() {
         return Err(Damaged::contradiction("ack_state"));
+    }
+    let abandoned = matches!(record.write.state, WriteState::Abandoned);
+    if record.words.is_some() && !abandoned {
+        return Err(Damaged::contradiction("ack_words"));
     }
     let expected = to_item(record, Moment::from_millis(0), 0);
     for attribute in WRITE.into_iter().chain(ACK).chain(CONFLICTS) {

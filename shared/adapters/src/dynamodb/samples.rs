@@ -109,6 +109,14 @@ pub(super) fn every_state() -> Vec<Record> {
             }
         }
     }
+    // Given up, and the customer told so.
+    for state in ack_states() {
+        records.push(Record {
+            write: Write { state: WriteState::Abandoned, attempts: 4, lookups: 5 },
+            words: Some("Please send it again, in fewer words.".into()),
+            ..confirmed(evidence().remove(0), state, None)
+        });
+    }
     let conflicts = records.iter().flat_map(|record| {
         let arrived = ConflictEvent::Arrived(conflict("other words"));
         let open = record.conflict_after(&arrived, now(), &By::Webhook).expect("possible");

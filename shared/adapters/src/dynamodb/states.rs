@@ -27,7 +27,7 @@ pub(super) const WRITE: [&str; 9] = [
 ];
 
 /// Everything the acknowledgement owns. The writer only makes them appear, with the write's confirmation.
-pub(super) const ACK: [&str; 9] = [
+pub(super) const ACK: [&str; 10] = [
     "ack_state",
     "ack_attempts",
     "ack_attempt",
@@ -37,6 +37,8 @@ pub(super) const ACK: [&str; 9] = [
     "ack_message_id",
     "ack_moved_to",
     "ack_review",
+    // What is said, where that is not that the row is there.
+    "ack_words",
 ];
 
 pub(super) fn put_write(item: &mut Item, write: &Write) {

@@ -130,8 +130,10 @@ pub enum ConflictEvent {
 pub struct Record {
     pub submission: Submission,
     pub write: Write,
-    /// There from the moment the write is confirmed.
+    /// There from the moment the write is confirmed, or given up with [`Record::words`] for the customer.
     pub acknowledgement: Option<Acknowledgement>,
+    /// What an operator who gave the write up has the customer told. The message is acknowledged like any other.
+    pub words: Option<String>,
     pub conflicts: Vec<Conflict>,
     pub conflict_review: Option<Moment>,
     pub history: History,
@@ -150,6 +152,7 @@ impl Record {
             submission,
             write,
             acknowledgement: None,
+            words: None,
             conflicts: Vec::new(),
             conflict_review: None,
             history,
@@ -178,6 +181,33 @@ impl Record {
         }
         next.write = write;
         Ok(next.changed(entry))
+    }
+
+    /// A write that was just given up, and its customer is to be told so in these words: once, as of a row.
+    ///
+    /// # Errors
+    /// It is not given up, or has been told already.
+    pub fn with_words(mut self, words: String, now: Moment) -> Result<Self, NotPossible> {
+        match (&self.write.state, &self.acknowledgement) {
+            (WriteState::Abandoned, None) => {
+                self.words = Some(words);
+                self.acknowledgement = Some(Acknowledgement::pending(now));
+                Ok(self)
+            }
+            (state, _) => Err(NotPossible { state: state.as_str(), event: "tell" }),
+        }
+    }
+
+    /// Whether its customer may be told something: that the row is there, or what an operator said in place of it.
+    #[must_use]
+    pub fn may_be_told(&self) -> bool {
+        match self.write.state {
+            WriteState::Confirmed { .. } => self.words.is_none(),
+            WriteState::Abandoned => self.words.is_some(),
+            WriteState::Pending { .. } | WriteState::Attempting { .. } | WriteState::Uncertain { .. } => {
+                false
+            }
+        }
     }
 
     /// Adds what was seen before it to the step that was taken last.

@@ -54,7 +54,7 @@ fn desk_of(world: &World, who: &str) -> OurDesk {
 }
 
 async fn order(world: &World, reference: &Reference, kind: Kind, terms: Terms) -> Result<Done, Stopped> {
-    let order = Order { kind, why: WHY.into() };
+    let order = Order { kind, why: WHY.into(), tell: None };
     desk(world).order(reference, &order, terms, |_| true).await
 }
 
@@ -266,7 +266,7 @@ async fn recorded_wants_a_row_to_be_there_or_a_persons_word_for_it() {
 async fn nothing_is_appended_again_while_a_row_may_be_there_or_nobody_says_yes() {
     let (mut world, reference) = in_review(ReviewReason::Write(WriteReview::NoMatchingRow)).await;
     let before = world.record(&reference).await;
-    let again = Order { kind: Kind::AppendAgain, why: WHY.into() };
+    let again = Order { kind: Kind::AppendAgain, why: WHY.into(), tell: None };
     // A person who reads what is known and does not agree.
     let mut shown = String::new();
     let refused = desk(&world)
@@ -406,6 +406,63 @@ async fn a_recheck_of_a_refused_write_changes_nothing_unless_its_row_was_entered
     world.check_rules_but_for(&touched(&reference)).await;
 }
 
+const SORRY: &str = "We could not take this one.\nPlease send it again, in fewer words.";
+
+async fn given_up_and_told(world: &World, reference: &Reference) -> Done {
+    let order = Order { kind: Kind::Abandon, why: WHY.into(), tell: Some(SORRY.into()) };
+    desk(world).order(reference, &order, Terms::default(), |_| true).await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_is_given_up_may_be_told_so_once_in_the_operators_words() {
+    let reasons = ReviewReason::ALL.into_iter().filter(|reason| matches!(reason, ReviewReason::Write(_)));
+    each(reasons, |reason| async move {
+        let (mut world, reference) = in_review(reason).await;
+        let done = given_up_and_told(&world, &reference).await;
+        assert!(done.said.contains("The customer will be told so"), "{}", done.said);
+        let rows = world.rows_of(&reference);
+        world.settle().await;
+        world.run_minutes(5).await;
+        let end = world.record(&reference).await;
+        let told = world.acknowledgements(end.submission.chat_id.0);
+        assert_eq!(told, [format!("{reference}: {SORRY}")]);
+        assert_eq!(known(&end), "abandoned");
+        assert_eq!(end.acknowledgement.as_ref().unwrap().state.as_str(), "confirmed");
+        assert!(end.finished());
+        assert_eq!(world.rows_of(&reference), rows);
+        world.check_rules_but_for(&touched(&reference)).await;
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn words_that_were_perhaps_sent_are_a_persons_matter_like_any_message() {
+    for (kind, state, messages) in
+        [(Kind::Seen, "confirmed", 0), (Kind::SendAgain, "confirmed", 1), (Kind::Leave, "abandoned", 0)]
+    {
+        let (mut world, reference) = in_review(ReviewReason::Write(WriteReview::WriteRefused)).await;
+        world.telegram.answer_next(500, "");
+        given_up_and_told(&world, &reference).await;
+        world.settle().await;
+        world.run_minutes(5).await;
+        let lost = world.record(&reference).await;
+        assert_eq!(
+            lost.reviews().iter().map(|open| open.reason).collect::<Vec<_>>(),
+            [ReviewReason::AckUncertain]
+        );
+        assert_eq!(told(&world, &lost), 0);
+        order(&world, &reference, kind, Terms::default()).await.unwrap();
+        world.settle().await;
+        let end = world.record(&reference).await;
+        assert_eq!(
+            (end.acknowledgement.as_ref().unwrap().state.as_str(), told(&world, &end)),
+            (state, messages)
+        );
+        assert_eq!(known(&end), "abandoned");
+        world.check_rules_but_for(&touched(&reference)).await;
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn history_keeps_what_an_order_saw_in_the_sheet() {
     let (world, reference) = in_review(ReviewReason::Write(WriteReview::NoMatchingRow)).await;
@@ -432,7 +489,7 @@ async fn of_two_operators_one_wins_and_the_other_hears_what_changed() {
         let terms = Terms { seen_version: Some(seen.version), ..Terms::default() };
         order(&world, &reference, first, terms).await.unwrap();
         // The second one has read the same page, and gives the order a moment later.
-        let late = Order { kind: second, why: "I too.".into() };
+        let late = Order { kind: second, why: "I too.".into(), tell: None };
         let told_off = desk_of(&world, "bob@example.org").order(&reference, &late, terms, |_| true).await;
         let Err(Stopped::Refused(why)) = told_off else { panic!("{told_off:?}") };
         assert!(why.contains("nothing was changed") && why.contains("ann@example.org"), "{why}");
@@ -633,6 +690,10 @@ async fn a_wrong_order_is_one_clear_line_with_its_status() {
         (vec!["resolve", name, "--leave", "--because", "x", "--without-row"], 2, "--recorded"),
         (vec!["resolve", name, "--leave", "--because", "x", "--yes"], 2, "--append-again"),
         (vec!["resolve", name, "--leave", "--because", "x", "--apply"], 2, "--reason"),
+        (vec!["resolve", name, "--leave", "--because", "x", "--tell", "Sorry."], 2, "--abandon"),
+        (vec!["resolve", name, "--abandon", "--because", "x", "--tell", " "], 2, "visible"),
+        (vec!["resolve", name, "--abandon", "--because", "x", "--tell", "a\u{202e}b"], 2, "visible"),
+        (vec!["resolve", name, "--abandon", "--because", "a\u{202e}b"], 2, "invisible"),
         (vec!["resolve", "--reason", "none", "--leave", "--because", "x"], 2, "one of no_matching_row"),
         (vec!["resolve", "DK-1", "--leave", "--because", "x"], 2, "reference"),
         (vec!["recheck", "DK-1"], 2, "reference"),

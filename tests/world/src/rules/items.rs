@@ -10,7 +10,14 @@ pub(super) fn contradictions(item: &Item) -> Vec<String> {
     let name = text(item, "reference").unwrap_or("an item without a reference");
     let mut broken = Vec::new();
     let begun = item.keys().any(|attribute| attribute.starts_with("ack_"));
-    match (begun, text(item, "write_state") == Some("confirmed")) {
+    // What was given up is told only in an operator's own words.
+    let words = item.contains_key("ack_words");
+    let tellable = match text(item, "write_state") {
+        Some("confirmed") => !words,
+        Some("abandoned") => words,
+        _ => false,
+    };
+    match (begun, tellable) {
         (true, false) => {
             broken.push(format!("rule 5: {name} has an acknowledgement although the write is not confirmed"));
         }
@@ -45,7 +52,7 @@ fn due_step(item: &Item) -> Option<&'static str> {
         ("pending", _) if !item.contains_key("write_review") => Some("append"),
         ("attempting", _) => Some("lookup"),
         ("uncertain", _) if !item.contains_key("write_review") => Some("lookup"),
-        ("confirmed", Some("pending" | "attempting")) => Some("acknowledge"),
+        ("confirmed" | "abandoned", Some("pending" | "attempting")) => Some("acknowledge"),
         _ => None,
     }
 }
