@@ -6,13 +6,13 @@ use docket_adapters::lambda::{Function, InvocationFailed};
 use docket_adapters::sqs::{self, BatchAnswer};
 use docket_domain::metric::Metric;
 use docket_domain::moment::Moment;
-use docket_domain::ports::{Clock, Messenger, Meter, Submissions};
+use docket_domain::ports::{Alerts, Clock, Messenger, Meter, Submissions};
 use futures::FutureExt as _;
 use serde_json::{Value, json};
 
 use crate::step::{Acknowledger, Onward};
 
-impl<S: Submissions, T: Messenger, C: Clock, M: Meter> Function for Acknowledger<S, T, C, M> {
+impl<S: Submissions + Alerts, T: Messenger, C: Clock, M: Meter> Function for Acknowledger<S, T, C, M> {
     async fn handle(&self, event: Value, deadline: Moment) -> Result<Value, InvocationFailed> {
         let rings = sqs::parse_event(event).map_err(|_| InvocationFailed("not an SQS event"))?;
         let mut returned = Vec::new();

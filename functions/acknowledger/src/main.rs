@@ -42,5 +42,6 @@ fn build(
         timing,
         catalog: environment.catalog()?,
         pace: Pace::default(),
+        operator_chat: environment.operator_chat_if_set()?,
     })
 }

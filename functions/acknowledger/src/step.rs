@@ -3,15 +3,17 @@
 //! Claimed before sent: a crash after the claim leaves a lease that runs out, and then a person weighs a second message
 //! against none. A machine never repeats what may have been sent.
 
+use docket_domain::alert;
 use docket_domain::catalog::Catalog;
 use docket_domain::limits::{CLAIMING_MS, MARKING_MS, Timing};
 use docket_domain::metric::Metric;
 use docket_domain::moment::Moment;
 use docket_domain::outcome::{NotSent, SendOutcome};
-use docket_domain::ports::{Applied, Clock, Messenger, Meter, StoreError, Submissions};
+use docket_domain::ports::{Alerts, Applied, Clock, Messenger, Meter, StoreError, Submissions};
 use docket_domain::reference::Reference;
 use docket_domain::reply;
-use docket_domain::status::{AckEvent, AckState, AttemptToken, By, Record};
+use docket_domain::status::{AckEvent, AckState, AttemptToken, By, Cause, Record};
+use docket_domain::submission::ChatId;
 use uuid::Uuid;
 
 use crate::pace::Pace;
@@ -26,6 +28,8 @@ pub struct Acknowledger<S, T, C, M> {
     pub timing: Timing,
     pub catalog: Catalog,
     pub pace: Pace,
+    /// Where the operator hears of open reviews.
+    pub operator_chat: Option<ChatId>,
 }
 
 /// What one ring led to.
@@ -37,8 +41,8 @@ pub enum Onward {
     Stop,
 }
 
-impl<S: Submissions, T: Messenger, C: Clock, M: Meter> Acknowledger<S, T, C, M> {
-    /// Does what is due for one reference.
+impl<S: Submissions + Alerts, T: Messenger, C: Clock, M: Meter> Acknowledger<S, T, C, M> {
+    /// Does what is due for one reference: the customer's message first, then the operator's.
     ///
     /// # Errors
     /// The store failed; the ring must come again.
@@ -60,6 +64,7 @@ impl<S: Submissions, T: Messenger, C: Clock, M: Meter> Acknowledger<S, T, C, M> 
         };
         let now = self.clock.now();
         match due_for(&record, now) {
+            DueFor::Nothing if !record.reviews().is_empty() => self.alert(&record, deadline).await,
             DueFor::Nothing => {
                 tracing::debug!(%reference, step = "gather", outcome = "nothing_to_do", "a ring that leads to nothing");
                 Ok(Onward::Next)
@@ -101,7 +106,7 @@ impl<S: Submissions, T: Messenger, C: Clock, M: Meter> Acknowledger<S, T, C, M> 
             }
         }
         let event = if self.clock.now().plus_millis(self.timing.send_timeout_ms + MARKING_MS) > deadline {
-            AckEvent::NotSent(NotSent::TryAgain(docket_domain::status::Cause::new("no_time")))
+            AckEvent::NotSent(NotSent::TryAgain(Cause::new("no_time")))
         } else {
             self.pace.left(chat_id, self.clock.now());
             event_of(self.messenger.send(chat_id, &self.text(&claimed)).await)
@@ -118,6 +123,48 @@ impl<S: Submissions, T: Messenger, C: Clock, M: Meter> Acknowledger<S, T, C, M> 
             | AckEvent::Ordered(_) => Onward::Next,
         };
         self.keep(claimed, event).await?;
+        Ok(onward)
+    }
+
+    /// Tells the operator of an open review, unless that was done. Noted before it is sent, so that a crash costs one message and
+    /// never makes two.
+    async fn alert(&self, record: &Record, deadline: Moment) -> Result<Onward, StoreError> {
+        let reference = &record.submission.reference;
+        let wait_ms = self.operator_chat.map_or(0, |chat| self.pace.wait_ms(chat, self.clock.now()));
+        let needed_ms = wait_ms + CLAIMING_MS + self.timing.send_timeout_ms + MARKING_MS;
+        if self.clock.now().plus_millis(needed_ms) > deadline {
+            return Ok(Onward::Stop);
+        }
+        if wait_ms > 0 {
+            self.clock.pause_ms(wait_ms).await;
+        }
+        let now = self.clock.now();
+        let reviews = record.reviews();
+        let Some(owed_at) = alert::newest_owed(&reviews, now) else { return Ok(Onward::Next) };
+        if !self.submissions.note(reference, owed_at, now).await? {
+            return Ok(Onward::Next);
+        }
+        for review in &reviews {
+            let (reason, since) = (review.reason.as_str(), review.since);
+            tracing::warn!(%reference, step = "alert", outcome = "review", reason, %since, "a person is needed");
+        }
+        let Some(chat) = self.operator_chat else { return Ok(Onward::Next) };
+        self.pace.left(chat, self.clock.now());
+        let (onward, told, cause) = match self.messenger.send(chat, &alert::text(record)).await {
+            SendOutcome::Accepted { .. } => return Ok(Onward::Next),
+            // Perhaps told. Nobody is told twice of what is on a list anyway.
+            SendOutcome::Unknown(cause) => (Onward::Next, true, cause),
+            SendOutcome::Refused(cause) => (Onward::Next, true, cause),
+            SendOutcome::Moved { .. } => (Onward::Next, true, Cause::new("chat_moved")),
+            SendOutcome::NotSent(reason) => match reason {
+                NotSent::TryAgain(_) => (Onward::Next, false, reason.cause()),
+                NotSent::Busy { .. } | NotSent::Halt(_) => (Onward::Stop, false, reason.cause()),
+            },
+        };
+        tracing::warn!(%reference, step = "alert", outcome = "not_told", %cause, "the operator's chat was not reached");
+        if !told {
+            self.submissions.take_back(reference, now).await?;
+        }
         Ok(onward)
     }
 

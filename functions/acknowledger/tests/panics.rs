@@ -13,7 +13,7 @@ use docket_domain::limits::{FUNCTION_TIMEOUT_SECONDS, LEASE_SECONDS};
 use docket_domain::metric::Metric;
 use docket_domain::moment::Moment;
 use docket_domain::outcome::SendOutcome;
-use docket_domain::ports::{Applied, Clock, Messenger, Meter, Removed, StoreError, Submissions};
+use docket_domain::ports::{Alerts, Applied, Clock, Messenger, Meter, Removed, StoreError, Submissions};
 use docket_domain::reference::Reference;
 use docket_domain::status::{AttemptToken, By, DueStep, OpenReview, Record, ReviewReason, WriteEvent};
 use docket_domain::submission::{ChatId, Contact, Fingerprint, Submission, Summary};
@@ -46,6 +46,17 @@ impl Trap {
 struct Table<'a> {
     records: Mutex<HashMap<Reference, Record>>,
     trap: &'a Trap,
+}
+
+/// No review is open here.
+impl Alerts for Table<'_> {
+    async fn note(&self, _: &Reference, _: Moment, _: Moment) -> Result<bool, StoreError> {
+        Ok(false)
+    }
+
+    async fn take_back(&self, _: &Reference, _: Moment) -> Result<(), StoreError> {
+        Ok(())
+    }
 }
 
 impl Submissions for Table<'_> {
@@ -161,6 +172,7 @@ async fn a_record_that_panics_comes_again_alone_and_the_other_two_are_told() {
                 timing: Default::default(),
                 catalog: Default::default(),
                 pace: Default::default(),
+                operator_chat: None,
             };
             let deadline = || clock.now().plus_seconds(FUNCTION_TIMEOUT_SECONDS);
             let state = |record: &Record| {

@@ -5,7 +5,8 @@
 
 pub mod handler;
 
-use docket_domain::limits::{RINGS_AT_ONCE, RINGS_PER_SWEEP_MAX, ROUND_MS};
+use docket_domain::alert;
+use docket_domain::limits::{ALERTS_PER_SWEEP_MAX, RINGS_AT_ONCE, RINGS_PER_SWEEP_MAX, ROUND_MS};
 use docket_domain::metric::Metric;
 use docket_domain::moment::Moment;
 use docket_domain::ports::{Clock, Doorbell, Meter, StoreError, Submissions};
@@ -47,7 +48,8 @@ impl<S: Submissions, W: Doorbell, A: Doorbell, C: Clock, M: Meter> Sweeper<S, W,
     pub async fn sweep(&self, deadline: Moment) -> Result<Swept, StoreError> {
         let now = self.clock.now();
         let mut swept = Swept::default();
-        let mut whole = self.count_reviews(now, &mut swept).await;
+        let mut alerts = Vec::new();
+        let mut whole = self.count_reviews(now, &mut swept, &mut alerts).await;
         for step in DueStep::ALL {
             match self.submissions.due(step, now, RINGS_PER_SWEEP_MAX).await {
                 Ok(due) => {
@@ -60,6 +62,9 @@ impl<S: Submissions, W: Doorbell, A: Doorbell, C: Clock, M: Meter> Sweeper<S, W,
                 Err(error) => whole = Err(error),
             }
         }
+        // Last: a customer's message goes before an operator's.
+        alerts.truncate(ALERTS_PER_SWEEP_MAX);
+        self.ring(DueStep::Acknowledge, &alerts, deadline, &mut Swept::default()).await;
         whole?;
         self.meter.record(Metric::Sweeps, 1.0);
         Ok(swept)
@@ -91,12 +96,20 @@ impl<S: Submissions, W: Doorbell, A: Doorbell, C: Clock, M: Meter> Sweeper<S, W,
         swept.missed += missed;
     }
 
-    async fn count_reviews(&self, now: Moment, swept: &mut Swept) -> Result<(), StoreError> {
+    /// Counts the open reviews, and collects those of which somebody is to be told.
+    async fn count_reviews(
+        &self,
+        now: Moment,
+        swept: &mut Swept,
+        alerts: &mut Vec<Reference>,
+    ) -> Result<(), StoreError> {
         for reason in ReviewReason::ALL {
             let open = self.submissions.reviews(reason, REVIEWS_COUNTED_MAX).await?;
             swept.open_reviews += open.len();
             let oldest = open.first().map_or(0, |(_, review)| now.seconds_since(review.since));
             swept.oldest_review_seconds = swept.oldest_review_seconds.max(oldest);
+            let owed = open.into_iter().filter(|(_, review)| alert::is_rung_for(review.since, now));
+            alerts.extend(owed.map(|(reference, _)| reference));
         }
         Ok(())
     }

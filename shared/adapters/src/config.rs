@@ -9,6 +9,7 @@ use std::fmt;
 use docket_domain::catalog::Catalog;
 use docket_domain::intake::Bot;
 use docket_domain::limits::{self, Timing};
+use docket_domain::submission::ChatId;
 
 /// A value that must not be shown.
 #[derive(Clone, PartialEq, Eq)]
@@ -306,6 +307,14 @@ impl Environment {
             Ok(_) | Err(_) => {
                 Err(ConfigError::of(NAME, "must be the id of a private chat, a whole number above 0"))
             }
+        }
+    }
+
+    /// The private chat in which the operator hears of open reviews; none where nobody is to hear there.
+    pub fn operator_chat_if_set(&self) -> Result<Option<ChatId>, ConfigError> {
+        match self.0.contains_key("OPERATOR_CHAT") {
+            true => self.operator_chat().map(|chat| Some(ChatId(chat))),
+            false => Ok(None),
         }
     }
 

@@ -15,4 +15,5 @@ pub mod catalog;
 pub mod reply;
 pub mod intake;
 pub mod metric;
+pub mod alert;
 pub mod ports;

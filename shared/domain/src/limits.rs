@@ -81,6 +81,14 @@ pub const ACKNOWLEDGERS_MAX: u64 = 2;
 /// Pause between any two messages of one of them.
 pub const SEND_PAUSE_MS: u64 = 70;
 
+/// How often an open review is told of.
+pub const ALERT_EVERY_SECONDS: u64 = 24 * 3_600;
+/// How long after each such moment sweeps ring for it.
+pub const ALERT_WITHIN_SECONDS: u64 = 900;
+/// Reviews told of in one sweep at most: whoever has more is helped by the list, not by messages, and customers' messages must
+/// not wait behind them.
+pub const ALERTS_PER_SWEEP_MAX: usize = 20;
+
 /// Entries of `history` kept: the first ones, and the newest.
 pub const HISTORY_FIRST: usize = 10;
 pub const HISTORY_MAX: usize = 60;

@@ -77,6 +77,26 @@ pub trait Submissions: Send + Sync {
     ) -> impl Future<Output = Result<Vec<(Reference, OpenReview)>, StoreError>> + Send;
 }
 
+/// What a person was told of open reviews. Kept beside the record and no part of it: an order that was decided before an alert
+/// is not too late after it.
+pub trait Alerts: Send + Sync {
+    /// Notes that a person is told now of what is owed since `owed_at`; false when that was noted already, or when nothing is
+    /// open any more.
+    fn note(
+        &self,
+        reference: &Reference,
+        owed_at: Moment,
+        now: Moment,
+    ) -> impl Future<Output = Result<bool, StoreError>> + Send;
+
+    /// Takes back what was noted at that moment: nobody was told.
+    fn take_back(
+        &self,
+        reference: &Reference,
+        noted_at: Moment,
+    ) -> impl Future<Output = Result<(), StoreError>> + Send;
+}
+
 /// What became of a change of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Saved {

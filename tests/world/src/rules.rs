@@ -188,7 +188,7 @@ impl World {
                 }
                 (Side::Telegram, "sendMessage") => {
                     let body = call.json();
-                    for name in crate::witness::references_in(body["text"].as_str().unwrap_or_default()) {
+                    for name in crate::witness::announced_in(body["text"].as_str().unwrap_or_default()) {
                         effects.entry(name).or_default().sends += 1;
                     }
                 }

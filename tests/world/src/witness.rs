@@ -9,6 +9,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use aws_sdk_dynamodb::types::AttributeValue;
+use docket_domain::alert;
 use serde_json::Value;
 
 use crate::exchange::{Answer, Fake, Request};
@@ -163,7 +164,7 @@ impl Effect {
             return Self::Append(rows.iter().filter_map(|row| row[0].as_str().map(str::to_owned)).collect());
         }
         if request.path.ends_with("/sendMessage") {
-            return Self::Send(references_in(body["text"].as_str().unwrap_or_default()));
+            return Self::Send(announced_in(body["text"].as_str().unwrap_or_default()));
         }
         Self::None
     }
@@ -174,6 +175,12 @@ impl Effect {
             Self::None => &[],
         }
     }
+}
+
+/// Of which enquiries this message tells their customers. What the operator is told is nobody's acknowledgement.
+#[must_use]
+pub fn announced_in(text: &str) -> Vec<String> {
+    if text.starts_with(alert::BEGINNING) { Vec::new() } else { references_in(text) }
 }
 
 /// Everything in `text` that looks like a reference.

@@ -24,6 +24,7 @@ use docket_domain::limits::Timing;
 use docket_domain::metric::Metric;
 use docket_domain::moment::Moment;
 use docket_domain::ports::{Clock, Meter};
+use docket_domain::submission::ChatId;
 use sweeper::Sweeper;
 use webhook::{Handler, Webhook};
 use writer::Writer;
@@ -120,6 +121,8 @@ pub struct Settings {
     pub sheets_endpoint: Option<String>,
     /// Where the acknowledger looks for Telegram, if not at its gate.
     pub telegram_endpoint: Option<String>,
+    /// Where the operator hears of open reviews.
+    pub operator_chat: Option<ChatId>,
     /// Whether the writer has no key and goes by its AWS role.
     pub keyless: bool,
 }
@@ -142,6 +145,7 @@ impl Default for Settings {
             secrets: vec![WEBHOOK_SECRET.into()],
             sheets_endpoint: None,
             telegram_endpoint: None,
+            operator_chat: None,
             keyless: false,
         }
     }
@@ -376,6 +380,7 @@ impl Workshop {
             timing,
             catalog: self.settings.catalog.clone(),
             pace: Pace::default(),
+            operator_chat: self.settings.operator_chat,
         }
     }
 

@@ -106,6 +106,30 @@ impl Condition {
     }
 }
 
+/// A change of the note that says when a person was told of an open review. It leaves the record and its version as they are.
+impl Change {
+    /// Told at `now` of what is owed since `owed_at`, unless that was noted already or nothing is open.
+    pub(super) fn told(owed_at: Moment, now: Moment) -> Self {
+        let mut with = Placeholders::default();
+        let note = with.name("alerted_at");
+        let update = format!("SET {note} = {}", with.value("now", number(now.millis())));
+        let condition = format!(
+            "attribute_exists({}) AND (attribute_not_exists({note}) OR {note} < {})",
+            with.name("review"),
+            with.value("owed_at", number(owed_at.millis()))
+        );
+        Self { update, condition, with }
+    }
+
+    /// Nobody was told at that moment.
+    pub(super) fn not_told(noted_at: Moment) -> Self {
+        let mut with = Placeholders::default();
+        let note = with.name("alerted_at");
+        let condition = format!("{note} = {}", with.value("noted_at", number(noted_at.millis())));
+        Self { update: format!("REMOVE {note}"), condition, with }
+    }
+}
+
 /// One conditional change of a record.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Change {

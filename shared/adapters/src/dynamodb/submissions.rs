@@ -11,11 +11,11 @@ use aws_sdk_dynamodb::operation::update_item::{UpdateItemError, UpdateItemOutput
 use aws_sdk_dynamodb::types::{AttributeValue, ReturnValuesOnConditionCheckFailure};
 use docket_domain::limits::ITEM_BYTES_MAX;
 use docket_domain::moment::Moment;
-use docket_domain::ports::{Applied, Removed, StoreError, Submissions};
+use docket_domain::ports::{Alerts, Applied, Removed, StoreError, Submissions};
 use docket_domain::reference::Reference;
 use docket_domain::status::{DueStep, OpenReview, Record, ReviewReason};
 
-use super::attributes::{Attributes, Damaged, Item, check_size, text};
+use super::attributes::{Attributes, Damaged, Item, check_size, number, text};
 use super::expression::{Change, Condition, carries};
 use super::failure::{Unanswered, may_try_again};
 use super::item::{to_item, to_record};
@@ -279,6 +279,32 @@ impl Submissions for DynamoSubmissions {
             Ok((read_reference(entry)?, OpenReview { reason, since: entry.seconds("review_since")? }))
         })
         .await
+    }
+}
+
+impl Alerts for DynamoSubmissions {
+    async fn note(&self, reference: &Reference, owed_at: Moment, now: Moment) -> Result<bool, StoreError> {
+        let change = Change::told(owed_at, now);
+        let Err(error) = self.update(reference, &change, &Unanswered::default()).await else {
+            return Ok(true);
+        };
+        match error.as_service_error() {
+            Some(UpdateItemError::ConditionalCheckFailedException(failed)) => {
+                // Our own, which the SDK sent twice?
+                let noted = failed.item.as_ref().and_then(|item| item.get("alerted_at"));
+                Ok(noted == Some(&number(now.millis())))
+            }
+            Some(_) | None => Err(StoreError::NotApplied(cause(&error))),
+        }
+    }
+
+    async fn take_back(&self, reference: &Reference, noted_at: Moment) -> Result<(), StoreError> {
+        let change = Change::not_told(noted_at);
+        let Err(error) = self.update(reference, &change, &Unanswered::default()).await else { return Ok(()) };
+        match error.as_service_error() {
+            Some(UpdateItemError::ConditionalCheckFailedException(_)) => Ok(()),
+            Some(_) | None => Err(StoreError::NotApplied(cause(&error))),
+        }
     }
 }
 

@@ -8,6 +8,7 @@ mod acknowledgement;
 mod acknowledger_crashes;
 mod two_acknowledgers;
 mod sweeper;
+mod alerts;
 mod redriven;
 mod executables;
 mod operator;

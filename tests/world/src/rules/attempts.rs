@@ -7,7 +7,7 @@ use docket_domain::status::Record;
 
 use crate::exchange::Answer;
 use crate::wire::Side;
-use crate::witness::references_in;
+use crate::witness::announced_in;
 use crate::world::World;
 
 /// How many requests were to append a reference's row, or to announce it, whatever became of them.
@@ -32,7 +32,7 @@ impl World {
                     }
                 }
                 (Side::Telegram, "sendMessage") => {
-                    for name in references_in(body["text"].as_str().unwrap_or_default()) {
+                    for name in announced_in(body["text"].as_str().unwrap_or_default()) {
                         requests.entry(name).or_default().sends += 1;
                     }
                 }
