@@ -107,6 +107,10 @@ impl<S: Submissions, V: Conversations, D: Doorbell, C: Clock, M: Meter> Webhook<
         now: Moment,
     ) -> Result<Reply, Failed> {
         let reference = &submission.reference;
+        // Whoever asked to be forgotten is not remembered by a message that came again.
+        if record.erased_at.is_some() {
+            return Ok(intake::expired(&self.catalog, press));
+        }
         if record.submission.fingerprint == submission.fingerprint {
             return self.replayed(&record, press).await;
         }

@@ -223,13 +223,18 @@ async fn look_again<G: Clock>(
 }
 
 fn is_confirmed(record: &Record) -> bool {
-    matches!(record.write.state, WriteState::Confirmed { .. })
+    matches!(record.write.state, WriteState::Confirmed { .. }) && record.erased_at.is_none()
 }
 
 /// What does not fit between a record and what the sheet holds under its reference.
 fn oddity(record: &Record, seen: Option<&Seen>) -> Option<Oddity> {
     let rows = seen.map_or(0, |seen| seen.rows);
     let kind = match (&record.write.state, seen) {
+        // Its row went with its customer's words.
+        _ if record.erased_at.is_some() => {
+            seen?;
+            Kind::RowUnexpected
+        }
         // Under work, or in review already: what is seen of it now proves nothing new.
         (WriteState::Attempting { .. } | WriteState::Uncertain { .. }, _) => return None,
         (WriteState::Confirmed { .. }, None) => Kind::RowGone,

@@ -12,9 +12,10 @@ use docket_domain::limits::SUMMARY_UTF16_UNITS_MAX;
 use docket_domain::moment::Moment;
 use docket_domain::ports::Clock;
 use docket_domain::reference::Reference;
-use docket_domain::status::ReviewReason;
+use docket_domain::status::{ReviewReason, Settle};
 use docket_domain::submission::ChatId;
 
+use crate::erase::{self, Whom};
 use crate::find::{self, Format, Wanted};
 use crate::orders::many::Which;
 use crate::orders::{self, Kind, Order, Terms};
@@ -118,6 +119,12 @@ enum Command {
         #[arg(long, value_name = "REFERENCE")]
         after: Option<String>,
     },
+    /// Forget a customer who asks for it: their rows, their words and contact, what they are writing. References and states stay.
+    /// Shows first what will go; safe to repeat.
+    #[command(
+        after_help = "Examples:\n  docket erase --reference DK-8M4T-K2QX-7RZ9 --because \"asked by letter\"\n  docket erase --chat 7100000001 --because \"asked by letter\" --yes"
+    )]
+    Erase(Erase),
     /// Whether the deployment is set up well: every check with its cure; exit status 1 if one is not ok.
     Doctor {
         /// Print JSON.
@@ -193,6 +200,36 @@ struct Resolve {
     /// Print JSON.
     #[arg(long)]
     json: bool,
+}
+
+/// Who is forgotten.
+#[derive(Debug, Args)]
+struct Erase {
+    /// One enquiry.
+    #[arg(long, required_unless_present = "chat", conflicts_with = "chat")]
+    reference: Option<String>,
+    /// All enquiries of this chat, and what is being written there. Reads the whole table.
+    #[arg(long, value_name = "ID", allow_negative_numbers = true)]
+    chat: Option<i64>,
+    /// How a write that evidence has not settled is to be left.
+    #[arg(long, value_enum)]
+    settle: Option<SettleAs>,
+    /// Why, for whoever reads the history. Not the person's name.
+    #[arg(long, value_name = "WORDS", value_parser = because)]
+    because: String,
+    /// Do not ask.
+    #[arg(long)]
+    yes: bool,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum SettleAs {
+    /// It is in the sheet, by your own word.
+    Recorded,
+    Abandoned,
 }
 
 #[derive(Debug, Args)]
@@ -354,6 +391,7 @@ pub async fn run(cli: Cli, environment: &Environment) -> Result<Printed, Stopped
             Ok(if as_json { pretty(&json::done(&done)) } else { page::done(&done) }.into())
         }
         Command::Resolve(resolve) => resolved(resolve, environment).await,
+        Command::Erase(erase) => erased(erase, environment).await,
         Command::Find { chat, text, since, json: as_json } => {
             let now = SystemClock.now();
             let since = since.map(|age| {
@@ -442,6 +480,28 @@ async fn resolved(resolve: Resolve, environment: &Environment) -> Result<Printed
     Ok(if resolve.json { pretty(&json::done(&done)) } else { page::done(&done) }.into())
 }
 
+async fn erased(erase: Erase, environment: &Environment) -> Result<Printed, Stopped> {
+    let whom = match (&erase.reference, erase.chat) {
+        (Some(reference), _) => Whom::Reference(Reference::from_person(reference).map_err(usage)?),
+        (None, Some(chat)) => Whom::Chat(ChatId(chat)),
+        (None, None) => return Err(usage("--reference or --chat")),
+    };
+    let settle = erase.settle.map(|settle| match settle {
+        SettleAs::Recorded => Settle::Recorded,
+        SettleAs::Abandoned => Settle::Abandoned,
+    });
+    let terms = erase::Terms { settle, why: erase.because };
+    let eraser = reach::eraser(environment).await?;
+    let plan = eraser.plan(whom, &terms, &mut shown()).await?;
+    if !erase.yes && !confirmed(&plan.page(&eraser.place), "Erase it? Type yes: ") {
+        return Err(Stopped::Refused("nothing was erased: it needs a yes (or --yes)".into()));
+    }
+    let leaves_something = plan.leaves_something();
+    let gone = eraser.carry_out(plan, &terms).await?;
+    let text = if erase.json { pretty(&json::erased(&gone)) } else { erase::page(&gone) };
+    Ok(Printed { text, exit_status: u8::from(leaves_something) })
+}
+
 async fn found(submissions: &DynamoSubmissions, wanted: &Wanted, as_json: bool) -> Result<String, Stopped> {
     let (mut fitting, mut unread) = (Vec::new(), 0);
     scan::records(submissions, &SystemClock, &mut None, &mut shown(), |read| {
@@ -506,14 +566,18 @@ fn shown() -> impl FnMut(Progress) {
     }
 }
 
-/// Asks on a terminal; nobody agrees where there is none.
 fn agrees(facts: &str) -> bool {
+    confirmed(facts, "Append it again? Type yes: ")
+}
+
+/// Asks on a terminal; nobody agrees where there is none.
+fn confirmed(facts: &str, question: &str) -> bool {
     use std::io::IsTerminal as _;
     anstream::eprintln!("{facts}");
     if !std::io::stdin().is_terminal() {
         return false;
     }
-    anstream::eprint!("Append it again? Type yes: ");
+    anstream::eprint!("{question}");
     let mut answer = String::new();
     std::io::stdin().read_line(&mut answer).is_ok() && answer.trim() == "yes"
 }

@@ -4,6 +4,8 @@
 
 use docket_domain::outcome::NotApplied;
 
+use crate::Stopped;
+
 /// When no row fits any more.
 pub const WORKBOOK_FULL: &str =
     "the workbook is full: remove tabs, columns or empty rows that nobody needs, or begin a new spreadsheet";
@@ -29,6 +31,18 @@ pub fn cure(reason: &NotApplied, account: &str) -> String {
         NotApplied::Busy { .. } => "try again in a minute: Google counts requests by the minute".into(),
         NotApplied::CellAlone(_) | NotApplied::CellInCompany(_) => {
             "Google takes no cell with this content: shorten it".into()
+        }
+    }
+}
+
+/// A call of Google's that failed, as a sentence with its cure.
+#[must_use]
+pub fn by_google(what: &str, reason: &NotApplied, account: &str) -> Stopped {
+    let said = format!("{what}: {}; {}", reason.cause(), cure(reason, account));
+    match reason {
+        NotApplied::TryAgain(_) | NotApplied::Busy { .. } => Stopped::Unreachable(said),
+        NotApplied::Halt(_) | NotApplied::CellAlone(_) | NotApplied::CellInCompany(_) => {
+            Stopped::Refused(said)
         }
     }
 }

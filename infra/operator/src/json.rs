@@ -4,6 +4,7 @@ use docket_domain::status::AckState;
 use docket_domain::status::{Evidence, Finding, OpenReview, Record, ReviewReason, WriteState};
 use serde_json::{Value, json};
 
+use crate::erase::Gone;
 use crate::orders::many::Outcome;
 use crate::orders::{Done, Look};
 use crate::{Listed, Stopped};
@@ -110,6 +111,14 @@ pub fn outcomes(outcomes: &[Outcome]) -> Value {
                 "refused": done.as_ref().and_then(|done| done.as_ref().err()).map(Stopped::message),
             })
         })
+        .collect()
+}
+
+/// What `docket erase` did.
+#[must_use]
+pub fn erased(gone: &[Gone]) -> Value {
+    gone.iter()
+        .map(|Gone { reference, rows, astray }| json!({"reference": reference, "rows": rows, "astray": astray}))
         .collect()
 }
 

@@ -17,6 +17,8 @@ pub mod reach;
 pub mod scan;
 pub mod stats;
 pub mod refusal;
+mod removal;
+pub mod erase;
 pub mod sheet;
 pub mod visible;
 pub mod webhook;

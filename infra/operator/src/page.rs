@@ -23,6 +23,9 @@ pub fn record(record: &Record) -> String {
     for (question, answer) in QUESTIONS.iter().zip(answers.lines()) {
         lines.push(format!("{question:<36}{}", visible(answer)));
     }
+    if let Some(at) = record.erased_at {
+        lines.push(format!("{WARNING}Its customer was erased at {at}.{WARNING:#}"));
+    }
     for review in record.reviews() {
         lines.push(format!("What may be ordered about {}:", review.reason.as_str()));
         lines.extend(commands_for(review.reason, record).into_iter().map(|command| format!("  {command}")));

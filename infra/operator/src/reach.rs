@@ -16,6 +16,7 @@ use docket_domain::submission::ChatId;
 
 use crate::Stopped;
 use crate::canary::Canary;
+use crate::erase::Eraser;
 use crate::orders::{self, Desk};
 use crate::refusal::Refusal;
 
@@ -201,6 +202,25 @@ async fn sheet_of_orders(
     let sheet = sheet(&with_parameters(environment, &["GOOGLE_CREDENTIALS"]).await?)?;
     let account = sheet.account().to_owned();
     Ok(orders::Sheet { sheet, place, account, settle_seconds })
+}
+
+/// What forgets a customer. All settings are read before anybody is called.
+///
+/// # Errors
+/// A setting is missing or wrong, or a parameter cannot be read.
+pub async fn eraser(environment: &Environment) -> Result<Eraser<SystemClock, SystemClock>, Stopped> {
+    let conversations = environment.conversations_table().map_err(usage)?;
+    let table = environment.submissions_table().map_err(usage)?;
+    let orders::Sheet { sheet, place, .. } = sheet_of_orders(environment).await?;
+    let client = aws_sdk_dynamodb::Client::new(&sdk(environment).await.map_err(usage)?);
+    Ok(Eraser {
+        submissions: submissions(environment).await?,
+        conversations: DynamoConversations::new(client, conversations, table),
+        sheet,
+        place,
+        clock: SystemClock,
+        by: caller(environment).await?,
+    })
 }
 
 /// The bot.

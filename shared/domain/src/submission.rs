@@ -63,6 +63,11 @@ impl Summary {
         (!text.is_empty()).then(|| Self(text.to_owned()))
     }
 
+    /// What stands where a summary was erased.
+    pub(crate) fn of_erased() -> Self {
+        Self(ERASED.into())
+    }
+
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -216,7 +221,16 @@ pub struct Submission {
     pub origin: String,
 }
 
+/// What stands in place of an erased customer's words.
+pub(crate) const ERASED: &str = "erased";
+
 impl Submission {
+    /// Whether its customer was erased.
+    #[must_use]
+    pub fn is_erased(&self) -> bool {
+        self.origin == ERASED
+    }
+
     /// Whether this very press confirmed it. A press delivered again has the same id, a second tap another one.
     #[must_use]
     pub fn was_confirmed_by(&self, callback_id: &str) -> bool {

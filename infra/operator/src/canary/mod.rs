@@ -24,7 +24,7 @@ pub use self::chat::SUMMARY;
 use self::report::Failed;
 pub use self::report::{Report, Step};
 use crate::Stopped;
-use crate::cure::cure;
+use crate::cure::by_google;
 
 /// How long the row and the message are waited for when nobody says otherwise.
 pub const WAIT_SECONDS: u64 = 120;
@@ -139,13 +139,7 @@ impl<S: Submissions, V: Conversations, G: Clock, C: Clock> Canary<S, V, G, C> {
     }
 
     fn sheet_failed(&self, what: &str, reason: &NotApplied) -> Failed {
-        let found = format!("{what}: {}; {}", reason.cause(), cure(reason, self.sheet.account()));
-        match reason {
-            NotApplied::TryAgain(_) | NotApplied::Busy { .. } => Failed::unreachable(found),
-            NotApplied::Halt(_) | NotApplied::CellAlone(_) | NotApplied::CellInCompany(_) => {
-                Failed::refused(found)
-            }
-        }
+        by_google(what, reason, self.sheet.account()).into()
     }
 
     /// What is left of it, and what to do; none when nothing is.

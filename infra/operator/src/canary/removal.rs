@@ -1,66 +1,20 @@
-//! Taking the canary's row and record away again. Each deletion is sent once; when its answer does not come, what stands
-//! there tells, and a deletion is never sent again blindly.
+//! Taking the canary's row and record away again.
 
-use docket_adapters::sheets::{After, Deletion, Place};
+use docket_adapters::sheets::Place;
 use docket_domain::ports::{Clock, Conversations, Removed, StoreError, Submissions};
 use docket_domain::row::Row;
 use docket_domain::status::{Finding, Record};
 
 use super::Canary;
 use super::report::Failed;
-
-/// Looks at what a change left behind, at most.
-const LOOKS_MAX: usize = 5;
-const PAUSE_MS: u64 = 2_000;
+use crate::removal::{self, LOOKS_MAX, PAUSE_MS};
 
 impl<S: Submissions, V: Conversations, G: Clock, C: Clock> Canary<S, V, G, C> {
     /// Deletes exactly our row.
     pub(super) async fn remove_row(&self, row: &Row) -> Result<((), String), Failed> {
         let place = self.place(row).await?;
-        let range = place.range().to_owned();
-        let deletion = self.sheet.delete(&place).await;
-        if let Deletion::NotApplied(reason) = &deletion {
-            return Err(self.sheet_failed(&format!("the row at {range} was not deleted"), reason));
-        }
-        let mut unread = None;
-        for look in 0..LOOKS_MAX {
-            if look > 0 {
-                self.clock.pause_ms(PAUSE_MS).await;
-            }
-            match self.sheet.look_after(&place).await {
-                Ok(After { gone: true, others_are_there: true }) => {
-                    return Ok(((), format!("{range} is deleted, its neighbours are there")));
-                }
-                Ok(After { gone: true, others_are_there: false }) => {
-                    return Err(Failed::refused(format!(
-                        "{range} is deleted, and not every other row is where it was: somebody changed the sheet at the same \
-                         moment; look at File, Version history"
-                    )));
-                }
-                Ok(After { gone: false, others_are_there: false }) => {
-                    return Err(Failed::refused(format!(
-                        "somebody moved rows at the same moment: our row is still there, and another row may have been deleted \
-                         at {range}; look at File, Version history, and restore it from there"
-                    )));
-                }
-                // Not yet, or never.
-                Ok(After { gone: false, others_are_there: true }) => unread = None,
-                Err(reason) => unread = Some(reason),
-            }
-        }
-        Err(match (unread, deletion) {
-            (Some(reason), _) => self.sheet_failed(
-                &format!("not known whether the row at {range} is deleted: the sheet cannot be read"),
-                &reason,
-            ),
-            (None, Deletion::Unknown(cause)) => Failed::unreachable(format!(
-                "the row at {range} is still there; the answer to its deletion did not come ({cause}), and Google may carry \
-                 it out within three minutes"
-            )),
-            (None, Deletion::Answered | Deletion::NotApplied(_)) => Failed::refused(format!(
-                "Google said that it deleted the row at {range}, and it is still there"
-            )),
-        })
+        let found = removal::delete(&self.sheet, &self.clock, &place).await?;
+        Ok(((), found))
     }
 
     /// Where exactly one row stands that is ours; nothing was learned while rows moved, so that is tried again.

@@ -6,6 +6,7 @@ use docket_domain::reference::Reference;
 use docket_domain::status::Cause;
 use serde_json::{Value, json};
 
+use crate::Stopped;
 use crate::refusal::Refusal;
 use crate::visible::visible;
 
@@ -55,6 +56,13 @@ impl Failed {
     pub(super) fn by_aws(sentence: &str, cause: &Cause) -> Self {
         let (found, refusal) = Refusal::explained(sentence, cause);
         Self { found, unreachable: refusal.is_none() }
+    }
+}
+
+impl From<Stopped> for Failed {
+    fn from(stopped: Stopped) -> Self {
+        let unreachable = matches!(stopped, Stopped::Unreachable(_));
+        Self { found: stopped.message().to_owned(), unreachable }
     }
 }
 

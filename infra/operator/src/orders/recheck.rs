@@ -56,6 +56,9 @@ pub async fn recheck<S: Submissions, H: WholeSheet, C: Clock>(
 fn without_review(record: &Record, found: &Look) -> String {
     let nothing = "Nothing was changed.";
     match (&record.write.state, &found.finding) {
+        _ if record.erased_at.is_some() => {
+            format!("Its customer was erased, and its row with them. {nothing}")
+        }
         (WriteState::Confirmed { .. }, Finding::OneEqual { .. }) => format!("As the record says. {nothing}"),
         (WriteState::Confirmed { .. }, Finding::None) => {
             format!(

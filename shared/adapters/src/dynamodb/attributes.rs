@@ -133,6 +133,12 @@ impl<'a> Attributes<'a> {
         Moment::parse(self.text(field)?).ok_or(Damaged::malformed(self.name(field)))
     }
 
+    pub(super) fn moment_if_there(&self, field: &'static str) -> Result<Option<Moment>, Damaged> {
+        self.text_if_there(field)?
+            .map(|text| Moment::parse(text).ok_or(Damaged::malformed(self.name(field))))
+            .transpose()
+    }
+
     /// Written as epoch seconds.
     pub(super) fn seconds(&self, field: &'static str) -> Result<Moment, Damaged> {
         let seconds: i64 = self.integer(field)?;

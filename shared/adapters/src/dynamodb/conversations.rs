@@ -46,6 +46,21 @@ impl DynamoConversations {
         }
     }
 
+    /// Forgets a chat's conversation, whatever it holds. Safe to repeat.
+    ///
+    /// # Errors
+    /// It may be there still.
+    pub async fn erase(&self, chat_id: ChatId) -> Result<(), StoreError> {
+        let deletion = self
+            .client
+            .delete_item()
+            .table_name(&self.conversations_table)
+            .key("chat_id", number(chat_id.0))
+            .send()
+            .await;
+        deletion.map(drop).map_err(|error| StoreError::OutcomeUnknown(cause(&error)))
+    }
+
     pub(super) async fn read(&self, chat_id: ChatId) -> Result<Option<Item>, StoreError> {
         let answer = self
             .client

@@ -10,7 +10,7 @@ use docket_domain::moment::Moment;
 use docket_domain::status::{DueStep, Record, ReviewReason};
 
 use super::attributes::{Item, number, text};
-use super::item::{ALWAYS, CONFLICTS};
+use super::item::{ALWAYS, CONFLICTS, ERASED};
 use super::states::{ACK, WRITE};
 
 /// What the placeholders of an expression stand for.
@@ -145,6 +145,9 @@ impl Change {
     /// carry `ack_*` only when they make the acknowledgement begin.
     pub(super) fn between(seen: &Record, next: &Record, item: &Item) -> Self {
         let mut touched: Vec<&str> = ALWAYS.to_vec();
+        if was_erased(seen, next) {
+            touched.extend(ERASED);
+        }
         if seen.write != next.write {
             touched.extend(WRITE);
         }
@@ -191,6 +194,11 @@ pub(super) fn carries(stored: &Record, seen: &Record, next: &Record) -> bool {
         && (seen.write == next.write || stored.write == next.write)
         && (seen.acknowledgement == next.acknowledgement || stored.acknowledgement == next.acknowledgement)
         && (!conflicts_differ(seen, next) || !conflicts_differ(stored, next))
+        && (!was_erased(seen, next) || !was_erased(stored, next))
+}
+
+fn was_erased(one: &Record, other: &Record) -> bool {
+    one.erased_at != other.erased_at || one.submission != other.submission
 }
 
 fn conflicts_differ(one: &Record, other: &Record) -> bool {

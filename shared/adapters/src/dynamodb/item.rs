@@ -16,6 +16,10 @@ use super::states::{
     review_value,
 };
 
+/// Everything that erasing a customer changes of what they sent.
+pub(super) const ERASED: [&str; 7] =
+    ["request_type", "summary", "chat_id", "contact", "fingerprint", "origin", "erased_at"];
+
 /// Everything that conflicts own.
 pub(super) const CONFLICTS: [&str; 2] = ["conflicts", "conflict_review"];
 
@@ -30,6 +34,9 @@ const INDEXED: [&str; 4] = ["due_at", "due_shard", "review", "review_since"];
 pub(super) fn to_item(record: &Record, now: Moment, retention_days: u64) -> Item {
     let mut item = Item::new();
     put_submission(&mut item, &record.submission);
+    if let Some(at) = record.erased_at {
+        put(&mut item, "erased_at", moment(at));
+    }
     put_write(&mut item, &record.write);
     if let Some(acknowledgement) = &record.acknowledgement {
         put_acknowledgement(&mut item, acknowledgement);
@@ -68,6 +75,7 @@ pub(super) fn to_record(item: &Item) -> Result<Record, Damaged> {
         acknowledgement: read_acknowledgement(&attributes)?,
         words: attributes.text_if_there("ack_words")?.map(str::to_owned),
         conflicts: attributes.maps("conflicts")?.iter().map(read_conflict).collect::<Result<_, _>>()?,
+        erased_at: attributes.moment_if_there("erased_at")?,
         conflict_review: read_review_since(&attributes, "conflict_review", ReviewReason::Conflict)?,
         history: read_history(&attributes.maps("history")?)?,
         version: attributes.integer("version")?,
@@ -84,6 +92,9 @@ fn check(item: &Item, record: &Record) -> Result<(), Damaged> {
     let abandoned = matches!(record.write.state, WriteState::Abandoned);
     if record.words.is_some() && !abandoned {
         return Err(Damaged::contradiction("ack_words"));
+    }
+    if record.submission.is_erased() != record.erased_at.is_some() {
+        return Err(Damaged::contradiction("erased_at"));
     }
     let expected = to_item(record, Moment::from_millis(0), 0);
     for attribute in WRITE.into_iter().chain(ACK).chain(CONFLICTS) {

@@ -1,4 +1,5 @@
-//! The removal of one row: the one change by which Docket takes anything out of a sheet, for the operator's canary.
+//! The removal of one row: the one change by which Docket takes anything out of a sheet, for the operator's canary, and for a
+//! customer who asks to be forgotten.
 //!
 //! Google deletes a row by its number, not by what stands in it, and people sort, insert and delete meanwhile. So the row
 //! is found by its reference and read with its neighbours right before, and the sheet is looked at again right after: what
@@ -10,6 +11,7 @@ use std::time::Duration;
 use docket_domain::outcome::sheets::{classify_failed_read, quoted};
 use docket_domain::outcome::{Exchange, NotApplied};
 use docket_domain::ports::Clock;
+use docket_domain::reference::Reference;
 use docket_domain::row::{Row, cell_is_reference, judge};
 use docket_domain::status::{Cause, Finding};
 use serde_json::{Value, json};
@@ -25,6 +27,8 @@ pub struct Place {
     row: u32,
     range: String,
     reference: String,
+    /// How many rows carry it.
+    times: usize,
     /// Every filled cell of the reference column but ours, and how often it stands there.
     others: HashMap<String, usize>,
     /// Columns A to F of the rows above and below.
@@ -44,6 +48,12 @@ impl Place {
     pub fn range(&self) -> &str {
         &self.range
     }
+
+    /// How many rows carry the reference.
+    #[must_use]
+    pub fn times(&self) -> usize {
+        self.times
+    }
 }
 
 /// What is known of a deletion from its answer alone.
@@ -59,7 +69,7 @@ pub enum Deletion {
 /// What stands in the sheet after a deletion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct After {
-    /// No row carries our reference.
+    /// One row fewer carries our reference.
     pub gone: bool,
     /// Both neighbours and every other reference are there as before.
     pub others_are_there: bool,
@@ -93,6 +103,7 @@ impl<C: Clock> GoogleSheet<C> {
                 range,
                 others: others(&column, &reference),
                 reference,
+                times: 1,
                 neighbours: [above, below],
             }),
             other @ (Finding::OneDiffers { .. }
@@ -100,6 +111,31 @@ impl<C: Clock> GoogleSheet<C> {
             | Finding::None
             | Finding::Unreadable(_)) => Err(other),
         }
+    }
+
+    /// The last row that carries this reference, whatever else stands in it; none when there is none.
+    ///
+    /// # Errors
+    /// Why nothing was learned.
+    pub async fn last_place(&self, reference: &Reference) -> Result<Option<Place>, NotApplied> {
+        let deadline = Deadline::in_ms(self.read_timeout_ms);
+        let sheet_id = self.sheet_id(deadline).await?;
+        let column = self.read_reference_column(deadline).await?;
+        let rows = places(&column, reference.as_str());
+        let Some(&row) = rows.last() else { return Ok(None) };
+        let [above, ours, below] = self.around(row, deadline).await?;
+        if !ours.first().is_some_and(|cell| cell_is_reference(cell, reference.as_str())) {
+            return Err(super::read::unusable("row_moved"));
+        }
+        Ok(Some(Place {
+            sheet_id,
+            row,
+            range: format!("{}!A{row}:F{row}", quoted(self.address.tab())),
+            reference: reference.as_str().to_owned(),
+            times: rows.len(),
+            others: others(&column, reference.as_str()),
+            neighbours: [above, below],
+        }))
     }
 
     /// Deletes the row at this place, in one request that is never repeated. `place` must have been read just now.
@@ -133,7 +169,7 @@ impl<C: Clock> GoogleSheet<C> {
         let deadline = Deadline::in_ms(self.read_timeout_ms);
         let column = self.read_reference_column(deadline).await?;
         let now = others(&column, &place.reference);
-        let gone = places(&column, &place.reference).is_empty();
+        let gone = places(&column, &place.reference).len() < place.times;
         let all = place.others.iter().all(|(cell, times)| now.get(cell).is_some_and(|seen| seen >= times));
         // Where it is gone, the one below stands in its place; otherwise nothing has moved.
         let at = if gone { [place.row - 1, place.row] } else { [place.row - 1, place.row + 1] };

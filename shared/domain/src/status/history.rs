@@ -109,6 +109,18 @@ impl History {
         &self.0
     }
 
+    /// Who gave which order stays; the reasons may be about a person.
+    pub(super) fn forget_what_operators_said(&mut self, instead: &str) {
+        for entry in self.0.iter_mut().filter(|entry| entry.by.starts_with("operator ")) {
+            if entry.why.is_some() {
+                entry.why = Some(instead.to_owned());
+            }
+            if entry.evidence.as_ref().is_some_and(|evidence| evidence.starts_with("operator:")) {
+                entry.evidence = Some(format!("operator: {instead}"));
+            }
+        }
+    }
+
     pub(super) fn add_to_last(&mut self, seen: &str) {
         if let Some(last) = self.0.last_mut() {
             last.evidence = Some(match last.evidence.take() {

@@ -6,6 +6,7 @@
 //! result on condition that nothing changed meanwhile and never chooses one.
 
 pub mod acknowledgement;
+pub mod erasure;
 pub mod history;
 pub mod write;
 
@@ -14,6 +15,7 @@ use crate::limits::{CONFLICTS_MAX, RETRY_PAUSE_SECONDS, RETRY_PAUSE_SECONDS_MAX}
 use crate::moment::Moment;
 use crate::submission::{Fingerprint, Submission};
 pub use acknowledgement::{AckEvent, AckOrder, AckState, Acknowledgement};
+pub use erasure::{NotErasable, Settle};
 pub use history::{By, Entry, History};
 pub use write::{Evidence, Finding, Write, WriteEvent, WriteOrder, WriteReview, WriteState};
 
@@ -136,6 +138,8 @@ pub struct Record {
     pub words: Option<String>,
     pub conflicts: Vec<Conflict>,
     pub conflict_review: Option<Moment>,
+    /// When its customer was forgotten: the submission holds no words of theirs since then.
+    pub erased_at: Option<Moment>,
     pub history: History,
     /// Counts stored changes; a change is applied only to the version it was decided from.
     pub version: u64,
@@ -155,6 +159,7 @@ impl Record {
             words: None,
             conflicts: Vec::new(),
             conflict_review: None,
+            erased_at: None,
             history,
             version: 1,
         }
@@ -234,6 +239,10 @@ impl Record {
     pub fn conflict_after(&self, event: &ConflictEvent, now: Moment, by: &By) -> Result<Self, NotPossible> {
         let mut next = self.clone();
         let entry = match event {
+            // Nothing is kept any more of whoever asked to be forgotten.
+            ConflictEvent::Arrived(_) if self.erased_at.is_some() => {
+                return Err(NotPossible { state: "erased", event: "conflict_arrived" });
+            }
             ConflictEvent::Arrived(conflict) => {
                 // A redelivery brings nothing new: what a person closed stays closed.
                 if self.conflicts.iter().any(|seen| seen.fingerprint == conflict.fingerprint) {

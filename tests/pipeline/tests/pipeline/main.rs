@@ -14,6 +14,7 @@ mod executables;
 mod operator;
 mod orders;
 mod looking;
+mod erase;
 mod staying;
 mod setup_webhook;
 mod setup_sheet;

@@ -93,7 +93,7 @@ impl World {
             })
             .collect();
         let mut messages = HashSet::new();
-        for record in records {
+        for record in records.iter().filter(|record| !record.submission.is_erased()) {
             // The bot, the chat and the message; behind them the press.
             let message: Vec<&str> = record.submission.origin.split('/').take(4).collect();
             if !messages.insert(message) {

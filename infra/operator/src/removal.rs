@@ -1,0 +1,68 @@
+//! Deleting one row. The deletion is sent once; when its answer does not come, what stands there tells, and a deletion is never
+//! sent again blindly.
+
+use docket_adapters::sheets::{After, Deletion, GoogleSheet, Place};
+use docket_domain::ports::Clock;
+
+use crate::Stopped;
+use crate::cure::by_google;
+
+/// Looks at what a change left behind, at most.
+pub(crate) const LOOKS_MAX: usize = 5;
+pub(crate) const PAUSE_MS: u64 = 2_000;
+
+/// Deletes exactly the row at this place, which was read just now. What was done, in a sentence.
+///
+/// # Errors
+/// It is still there, or another row may have been deleted in its place, or that is not known.
+pub(crate) async fn delete<G: Clock, C: Clock>(
+    sheet: &GoogleSheet<G>,
+    clock: &C,
+    place: &Place,
+) -> Result<String, Stopped> {
+    let range = place.range();
+    let deletion = sheet.delete(place).await;
+    if let Deletion::NotApplied(reason) = &deletion {
+        return Err(by_google(&format!("the row at {range} was not deleted"), reason, sheet.account()));
+    }
+    let mut unread = None;
+    for look in 0..LOOKS_MAX {
+        if look > 0 {
+            clock.pause_ms(PAUSE_MS).await;
+        }
+        match sheet.look_after(place).await {
+            Ok(After { gone: true, others_are_there: true }) => {
+                return Ok(format!("{range} is deleted, its neighbours are there"));
+            }
+            Ok(After { gone: true, others_are_there: false }) => {
+                return Err(Stopped::Refused(format!(
+                    "{range} is deleted, and not every other row is where it was: somebody changed the sheet at the same \
+                     moment; look at File, Version history"
+                )));
+            }
+            Ok(After { gone: false, others_are_there: false }) => {
+                return Err(Stopped::Refused(format!(
+                    "somebody moved rows at the same moment: our row is still there, and another row may have been deleted \
+                     at {range}; look at File, Version history, and restore it from there"
+                )));
+            }
+            // Not yet, or never.
+            Ok(After { gone: false, others_are_there: true }) => unread = None,
+            Err(reason) => unread = Some(reason),
+        }
+    }
+    Err(match (unread, deletion) {
+        (Some(reason), _) => by_google(
+            &format!("not known whether the row at {range} is deleted: the sheet cannot be read"),
+            &reason,
+            sheet.account(),
+        ),
+        (None, Deletion::Unknown(cause)) => Stopped::Unreachable(format!(
+            "the row at {range} is still there; the answer to its deletion did not come ({cause}), and Google may carry it \
+             out within three minutes"
+        )),
+        (None, Deletion::Answered | Deletion::NotApplied(_)) => {
+            Stopped::Refused(format!("Google said that it deleted the row at {range}, and it is still there"))
+        }
+    })
+}

@@ -1,0 +1,293 @@
+//! A customer who asks to be forgotten: what goes, what stays, and that nothing goes by halves without being said.
+
+use docket::Stopped;
+use docket::erase::{Eraser, Gone, Terms, Whom};
+use docket_adapters::dynamodb::{DynamoConversations, DynamoSubmissions};
+use docket_adapters::sheets::{Credentials, GoogleSheet, SheetSettings};
+use docket_domain::reference::Reference;
+use docket_domain::row::Row;
+use docket_domain::status::{By, Record, Settle};
+use docket_domain::submission::ChatId;
+use docket_world::clock::TurnedClock;
+use docket_world::sheets::{Behaviour, On};
+use docket_world::wire::Side;
+use docket_world::workers::{NOBODY, SPREADSHEET_ID, role};
+use docket_world::{Tampering, World};
+use serde_json::{Value, json};
+
+use crate::executables::environment_of_operator;
+use crate::operator::docket;
+use crate::write_side::{each, known, uncertain, world};
+
+const WHY: &str = "Asked by letter.";
+
+fn eraser(world: &World) -> Eraser<TurnedClock, TurnedClock> {
+    let settings = SheetSettings {
+        endpoint: world.url("writer", Side::Sheets),
+        spreadsheet_id: SPREADSHEET_ID.into(),
+        tab: world.settings().tab.clone(),
+        credentials: Credentials::parse(world.google_credentials(), &role()).unwrap(),
+        append_timeout_ms: 1_000,
+        read_timeout_ms: 1_000,
+    };
+    let client = world.engines.dynamodb_client();
+    let (submissions, conversations) = (&world.tables.submissions, &world.tables.conversations);
+    Eraser {
+        submissions: DynamoSubmissions::new(client.clone(), submissions, 365),
+        conversations: DynamoConversations::new(client, conversations, submissions),
+        sheet: GoogleSheet::new(settings, world.clock.clone()).unwrap(),
+        place: "'Intake' of the spreadsheet".into(),
+        clock: world.clock.clone(),
+        by: By::Operator("ann@example.org".into()),
+    }
+}
+
+async fn erase(world: &World, whom: Whom, settle: Option<Settle>) -> Result<Vec<Gone>, Stopped> {
+    let terms = Terms { settle, why: WHY.into() };
+    let eraser = eraser(world);
+    let plan = eraser.plan(whom, &terms, &mut |_| {}).await?;
+    eraser.carry_out(plan, &terms).await
+}
+
+fn of(reference: &Reference) -> Whom {
+    Whom::Reference(reference.clone())
+}
+
+/// Every word that an item, a row or a conversation holds.
+async fn everything(world: &World) -> String {
+    let client = world.engines.dynamodb_client();
+    let mut found = String::new();
+    for table in [&world.tables.submissions, &world.tables.conversations] {
+        let items = client.scan().table_name(table).consistent_read(true).send().await.unwrap();
+        found.push_str(&format!("{:?}", items.items()));
+    }
+    found.push_str(&format!("{:?}", world.sheets.rows("Intake")));
+    found
+}
+
+fn touched(references: &[Reference]) -> Tampering {
+    Tampering { rows_of: references.to_vec(), ordered: references.to_vec() }
+}
+
+/// The world's own words for a customer: their summary, name and chat.
+fn words(record: &Record) -> [String; 3] {
+    let submission = &record.submission;
+    [
+        submission.summary.as_str().to_owned(),
+        submission.contact.as_str().to_owned(),
+        submission.chat_id.to_string(),
+    ]
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_of_an_erased_customer_is_left_but_the_reference_and_what_became_of_it() {
+    let mut world = world().await;
+    let ann = world.customer(7_100_000_001, "Annabel");
+    let reference = world.submit(&ann, "A quote", "Gutters at Elm Street 7.").await;
+    world.settle().await;
+    let others = world.record_enquiries(3).await;
+    world.settle().await;
+    let before = world.record(&reference).await;
+    let rows: Vec<Vec<Value>> =
+        world.sheets.rows("Intake").into_iter().filter(|row| row[0] != reference.as_str()).collect();
+    assert!(words(&before).iter().all(|word| word.len() > 3));
+
+    let gone = erase(&world, Whom::Chat(ChatId(7_100_000_001)), None).await.unwrap();
+    assert_eq!(gone.len(), 1);
+    let left = everything(&world).await;
+    for word in words(&before) {
+        assert!(!left.contains(&word), "{word} is left: {left}");
+    }
+    let after = world.record(&reference).await;
+    assert_eq!((known(&after), after.write.lookups), (known(&before), before.write.lookups));
+    assert_eq!(after.acknowledgement, before.acknowledgement);
+    assert_eq!(after.submission.confirmed_at, before.submission.confirmed_at);
+    let last = after.history.entries().last().unwrap();
+    assert_eq!((last.step.as_str(), last.by.as_str()), ("erased", "operator ann@example.org"));
+    assert_eq!(last.why.as_deref(), Some(WHY));
+    assert!(after.finished() && after.erased_at.is_some());
+    assert_eq!(world.sheets.rows("Intake"), rows, "somebody else's row was touched");
+
+    // Again: nothing more to do, and no harm.
+    let again = erase(&world, of(&reference), None).await.unwrap();
+    assert_eq!(again[0].rows, Vec::<String>::new());
+    world.run_minutes(10).await;
+    assert_eq!((world.rows_of(&reference), world.acknowledgements(7_100_000_001).len()), (0, 1));
+    for other in others {
+        assert_eq!(world.rows_of(&other), 1);
+    }
+    world.check_rules_but_for(&touched(&[reference])).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn copies_and_changed_rows_go_too_and_a_row_astray_is_left_to_a_person() {
+    let mut world = world().await;
+    let references = world.record_enquiries(3).await;
+    world.settle().await;
+    let reference = &references[1];
+    let record = world.record(reference).await;
+    let mut changed: Vec<Value> =
+        Row::of(&record.submission).cells().iter().map(|cell| json!(cell)).collect();
+    world.sheets.put_row("Intake", 6, &changed);
+    changed[3] = json!("changed by hand");
+    world.sheets.put_row("Intake", 7, &changed);
+    world.sheets.put_row("Intake", 8, &[json!(""), json!(""), json!(reference.as_str())]);
+    let gone = erase(&world, of(reference), None).await.unwrap();
+    assert_eq!(gone[0].rows.len(), 3);
+    assert_eq!(gone[0].astray, ["'Intake'!C5"], "{gone:?}");
+    assert_eq!(world.rows_of(&references[0]) + world.rows_of(&references[2]), 2);
+    world.check_rules_but_for(&touched(&references)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_write_that_is_not_settled_is_erased_only_when_told_how_to_leave_it() {
+    each(
+        [(None, ""), (Some(Settle::Recorded), "confirmed operator"), (Some(Settle::Abandoned), "abandoned")],
+        |(settle, left)| async move {
+            let mut world = world().await;
+            let reference = uncertain(&mut world, 1, Behaviour::hangs_up()).await.remove(0);
+            // The row may still come.
+            let too_early = erase(&world, of(&reference), settle).await.unwrap_err();
+            assert!(too_early.message().contains("may be under way until"), "{}", too_early.message());
+            world.settle().await;
+            let before = world.record(&reference).await;
+            let done = erase(&world, of(&reference), settle).await;
+            if settle.is_none() {
+                let refused = done.unwrap_err();
+                assert!(refused.message().contains("--settle abandoned"), "{}", refused.message());
+                assert_eq!(world.record(&reference).await, before);
+                // The world ends as it was.
+                world.check_rules().await;
+                return;
+            }
+            done.unwrap();
+            let chat = before.submission.chat_id.0;
+            world.run_minutes(10).await;
+            let after = world.record(&reference).await;
+            assert_eq!(known(&after), left);
+            assert!(after.finished());
+            assert_eq!(
+                (world.rows_of(&reference), world.acknowledgements(chat).len()),
+                (0, 0),
+                "somebody was told"
+            );
+            world.check_rules_but_for(&touched(&[reference])).await;
+        },
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_enquiry_that_was_never_appended_and_a_message_never_sent_can_be_given_up() {
+    let mut world = world().await;
+    world.sheets.rename_tab("Intake", "Away");
+    let reference = world.record_enquiries(1).await.remove(0);
+    world.work().await;
+    world.sheets.rename_tab("Away", "Intake");
+    let refused = erase(&world, of(&reference), Some(Settle::Recorded)).await.unwrap_err();
+    assert!(refused.message().contains("was not appended"), "{}", refused.message());
+    erase(&world, of(&reference), Some(Settle::Abandoned)).await.unwrap();
+    world.run_minutes(10).await;
+    assert_eq!(
+        (known(&world.record(&reference).await).as_str(), world.rows_of(&reference)),
+        ("abandoned", 0)
+    );
+
+    let told = world.record_enquiries(2).await.remove(1);
+    world.telegram.answer_next(500, "");
+    world.telegram.answer_next(500, "");
+    world.work().await;
+    let chat = world.record(&told).await.submission.chat_id.0;
+    let sent = world.acknowledgements(chat).len();
+    erase(&world, of(&told), None).await.unwrap();
+    world.run_minutes(10).await;
+    let after = world.record(&told).await;
+    assert_eq!(after.acknowledgement.as_ref().unwrap().state.as_str(), "abandoned");
+    assert!(after.finished());
+    assert_eq!(world.acknowledgements(chat).len(), sent);
+    world.check_rules_but_for(&touched(&[reference, told])).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_broken_off_is_said_and_repeated() {
+    // The deletion's answer is lost, before or after it was carried out.
+    for behaviour in [Behaviour::hangs_up(), Behaviour::writes_then_hangs_up()] {
+        let mut world = world().await;
+        let reference = world.record_enquiries(1).await.remove(0);
+        world.settle().await;
+        world.sheets.next(On::Changes, behaviour);
+        let _: Result<Vec<Gone>, Stopped> = erase(&world, of(&reference), None).await;
+        erase(&world, of(&reference), None).await.unwrap();
+        assert_eq!(world.rows_of(&reference), 0);
+        assert!(world.record(&reference).await.erased_at.is_some());
+        world.check_rules_but_for(&touched(&[reference])).await;
+    }
+    // A sheet that cannot be read stops it before anything goes.
+    let mut world = world().await;
+    let reference = world.record_enquiries(1).await.remove(0);
+    world.settle().await;
+    world.sheets.rename_tab("Intake", "Away");
+    let before = world.record(&reference).await;
+    let stopped = erase(&world, of(&reference), None).await.unwrap_err();
+    assert!(matches!(&stopped, Stopped::Refused(why) if why.contains("SHEET_NAME")), "{stopped:?}");
+    world.sheets.rename_tab("Away", "Intake");
+    assert_eq!((world.record(&reference).await, world.rows_of(&reference)), (before, 1));
+    world.check_rules().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_that_comes_again_does_not_bring_an_erased_customer_back() {
+    let mut world = world().await;
+    let ann = world.customer(7_100_000_001, "Annabel");
+    let reference = world.submit(&ann, "A quote", "Gutters at Elm Street 7.").await;
+    world.settle().await;
+    let heard = world.heard.clone();
+    erase(&world, Whom::Chat(ChatId(7_100_000_001)), None).await.unwrap();
+    let after = world.record(&reference).await;
+    for (update, _) in heard {
+        world.deliver(&update).await;
+    }
+    world.settle().await;
+    assert_eq!(world.record(&reference).await, after);
+    assert_eq!(world.rows_of(&reference), 0);
+    world.check_rules_but_for(&touched(&[reference])).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_command_shows_first_and_erases_when_told_to() {
+    let mut world = world().await;
+    let references = world.record_enquiries(2).await;
+    world.settle().await;
+    let following = world.clock.follow_real_time();
+    let environment = environment_of_operator(&world);
+    let name = references[0].as_str();
+    let asked = ["erase", "--reference", name, "--because", WHY];
+    let shown = docket(&environment, &asked);
+    assert_eq!((shown.status, shown.stdout.as_str()), (1, ""));
+    for part in [name, "1 rows, and the record's words", "nothing was erased"] {
+        assert!(shown.stderr.contains(part), "{part}: {}", shown.stderr);
+    }
+    assert_eq!(world.rows_of(&references[0]), 1);
+    for (arguments, status, says) in [
+        (vec!["erase", "--because", "x"], 2, "--reference"),
+        (vec!["erase", "--reference", name], 2, "--because"),
+        (vec!["erase", "--reference", "DK-1", "--because", "x"], 2, "reference"),
+        (vec!["erase", "--reference", "DK-8M4T-K2QX-7RZ9", "--because", "x"], 1, "no submission"),
+    ] {
+        let ran = docket(&environment, &arguments);
+        assert_eq!(ran.status, status, "{}", ran.stderr);
+        assert!(ran.stderr.contains(says), "{says}: {}", ran.stderr);
+    }
+    let yes = [&asked[..], &["--yes", "--json"]].concat();
+    let no_google = environment.clone().with("SHEETS_ENDPOINT", NOBODY);
+    assert_eq!(docket(&no_google, &yes).status, 3);
+    let done = docket(&environment, &yes).json();
+    assert_eq!(done[0]["reference"], name);
+    assert_eq!(done[0]["rows"].as_array().unwrap().len(), 1);
+    let page = docket(&environment, &["show", name]);
+    assert!(page.stdout.contains("Its customer was erased at"), "{}", page.stdout);
+    let audit = docket(&environment, &["audit"]);
+    assert!(audit.stdout.contains("Everything fits."), "{}", audit.stdout);
+    following.abort();
+    world.check_rules_but_for(&touched(&references)).await;
+}
