@@ -52,7 +52,7 @@ impl ConfigError {
 pub struct Environment(HashMap<String, String>);
 
 /// Settings that may be given by the name of an SSM parameter instead, in `NAME_PARAMETER`.
-const PARAMETERS: [&str; 5] =
+pub const MAY_BE_IN_PARAMETERS: [&str; 5] =
     ["WEBHOOK_SECRET", "WEBHOOK_SECRET_PREVIOUS", "BOT_TOKEN", "GOOGLE_CREDENTIALS", "CATALOG"];
 
 impl Environment {
@@ -74,7 +74,7 @@ impl Environment {
     /// The SSM parameters that must be read for `used`, as (setting, parameter name).
     pub fn parameters(&self, used: &[&str]) -> Result<Vec<(String, String)>, ConfigError> {
         let mut wanted = Vec::new();
-        for name in PARAMETERS.into_iter().filter(|name| used.contains(name)) {
+        for name in MAY_BE_IN_PARAMETERS.into_iter().filter(|name| used.contains(name)) {
             // `WEBHOOK_SECRET_PREVIOUS` may be called by either order of its endings.
             let aliases = match name {
                 "WEBHOOK_SECRET_PREVIOUS" => {
@@ -111,7 +111,7 @@ impl Environment {
     /// A setting that must be there.
     pub fn required(&self, name: &str) -> Result<String, ConfigError> {
         match self.0.get(name) {
-            None if PARAMETERS.contains(&name) && name != "CATALOG" => {
+            None if MAY_BE_IN_PARAMETERS.contains(&name) && name != "CATALOG" => {
                 Err(ConfigError::of(name, format!("is missing (or {name}_PARAMETER)")))
             }
             None => Err(ConfigError::of(name, "is missing")),
