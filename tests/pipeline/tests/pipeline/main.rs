@@ -40,3 +40,4 @@ mod tls;
 mod keyless;
 mod settings;
 mod deployed;
+mod told;
