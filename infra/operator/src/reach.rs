@@ -75,7 +75,10 @@ pub async fn chosen(mut environment: Environment, chosen: &Chosen) -> Result<Env
         |environment, (name, value)| {
             let value = value.trim();
             let inner = value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(value);
-            environment.with(name.trim(), inner)
+            let name = name.trim();
+            // A value that the shell still holds would stand beside the parameter's.
+            let setting = name.strip_suffix("_PARAMETER").unwrap_or(name);
+            environment.without(setting).with(name, inner)
         },
     ))
 }
@@ -194,7 +197,7 @@ pub async fn desk(
 async fn sheet_of_orders(
     environment: &Environment,
 ) -> Result<orders::Sheet<GoogleSheet<SystemClock>>, Stopped> {
-    let settle_seconds = environment.writer_timing().map_err(usage)?.settle_seconds;
+    let settle_seconds = environment.settle_seconds().map_err(usage)?;
     let spreadsheet = environment.spreadsheet_id().map_err(usage)?;
     let place =
         format!("{} of the spreadsheet {spreadsheet}", quoted(&environment.sheet_name().map_err(usage)?));

@@ -108,6 +108,13 @@ impl Environment {
         self
     }
 
+    /// The same environment without a setting.
+    #[must_use]
+    pub fn without(mut self, name: &str) -> Self {
+        self.0.remove(name);
+        self
+    }
+
     /// A setting that must be there.
     pub fn required(&self, name: &str) -> Result<String, ConfigError> {
         match self.0.get(name) {
@@ -270,7 +277,7 @@ impl Environment {
     /// The writer's timings, whose relations hold; a settle time shorter than Google's own processing only against a
     /// local fake.
     pub fn writer_timing(&self) -> Result<Timing, ConfigError> {
-        let imitated = reqwest::Url::parse(&self.sheets_endpoint()?).is_ok_and(|url| is_loopback(&url));
+        let imitated = is_imitated(&self.sheets_endpoint()?);
         Timing {
             append_timeout_ms: self.number("APPEND_TIMEOUT_MS", limits::APPEND_TIMEOUT_MS)?,
             lease_seconds: self.number("LEASE_SECONDS", limits::LEASE_SECONDS)?,
@@ -279,6 +286,17 @@ impl Environment {
         }
         .checked_for_appends(imitated)
         .map_err(|error| ConfigError(error.to_string()))
+    }
+
+    /// When a row that is not seen is a person's matter, by the writer's own rule. For the operator's command, which looks and
+    /// never appends.
+    pub fn settle_seconds(&self) -> Result<u64, ConfigError> {
+        let settle_seconds = self.number("SETTLE_SECONDS", limits::SETTLE_SECONDS)?;
+        let imitated = is_imitated(&self.sheets_endpoint()?);
+        Timing { settle_seconds, ..Timing::default() }
+            .checked_for_appends(imitated)
+            .map_err(|error| ConfigError(error.to_string()))?;
+        Ok(settle_seconds)
     }
 
     /// The acknowledger's timings, whose relations hold.
@@ -364,6 +382,11 @@ pub(crate) fn is_safe(url: &reqwest::Url) -> bool {
     url.scheme() == "https" || (url.scheme() == "http" && is_loopback(url))
 }
 
+/// Whether the sheet is a fake on this machine.
+fn is_imitated(endpoint: &str) -> bool {
+    reqwest::Url::parse(endpoint).is_ok_and(|url| is_loopback(&url))
+}
+
 /// Whether requests to it stay on this machine.
 fn is_loopback(url: &reqwest::Url) -> bool {
     match url.host_str() {
@@ -408,7 +431,7 @@ mod tests {
     #[test]
     fn a_malformed_setting_is_named_and_its_value_is_not_shown() {
         let value = "hidden:value/é{";
-        let checks: [(&str, Check); 14] = [
+        let checks: [(&str, Check); 15] = [
             ("WRITE_QUEUE_URL", |e| e.queue_url("WRITE_QUEUE_URL").err()),
             ("TELEGRAM_BOT", |e| e.bot().err()),
             ("WEBHOOK_SECRET", |e| e.webhook_secrets().err()),
@@ -420,6 +443,7 @@ mod tests {
             ("CATALOG", |e| e.catalog().err()),
             ("RETENTION_DAYS", |e| e.retention_days().err()),
             ("SETTLE_SECONDS", |e| e.writer_timing().err()),
+            ("SETTLE_SECONDS", |e| e.settle_seconds().err()),
             ("APPEND_TIMEOUT_MS", |e| e.writer_timing().err()),
             ("SEND_TIMEOUT_MS", |e| e.acknowledger_timing().err()),
             ("LEASE_SECONDS", |e| e.writer_timing().err()),
@@ -440,6 +464,8 @@ mod tests {
     #[test]
     fn a_short_settle_time_is_taken_only_against_a_fake_on_this_machine() {
         assert!(env(&[("SETTLE_SECONDS", "10")]).writer_timing().is_err());
+        assert!(env(&[("SETTLE_SECONDS", "10")]).settle_seconds().is_err());
+        assert_eq!(env(&[("SETTLE_SECONDS", "600"), ("LEASE_SECONDS", "1")]).settle_seconds(), Ok(600));
         assert!(
             env(&[("SETTLE_SECONDS", "10"), ("SHEETS_ENDPOINT", "https://127.0.0.1.example.org")])
                 .writer_timing()

@@ -1,15 +1,14 @@
-//! The environment of each function: what its code reads, against what the template gives.
+//! The settings of each function and of the operator's command: what the code reads, against what the template gives.
 //!
 //! Both are read from their sources. A variable that nobody reads is a misspelt one, and a setting that the template does
 //! not name cannot be changed by a deployment.
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::collections::{BTreeMap, BTreeSet};
 
 use docket_adapters::config::MAY_BE_IN_PARAMETERS;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::sources::FUNCTIONS;
+use crate::sources::{FUNCTIONS, root, text_of};
 use crate::template::Template;
 
 /// Whether a function starts without a setting.
@@ -101,16 +100,73 @@ fn in_capitals(variable: &str) -> String {
     variable.split('_').map(word).collect()
 }
 
+/// The stack gives out every setting that the operator's command reads, and nothing else.
+#[must_use]
+pub fn of_command(template: &Template) -> Vec<String> {
+    let mut found = Vec::new();
+    let (read, given) = (read_by_command(), given_to_command(template));
+    for setting in &read {
+        if !given.contains_key(setting) && !given.contains_key(&format!("{setting}_PARAMETER")) {
+            found.push(format!("the stack does not give out {setting}"));
+        }
+    }
+    for (variable, value) in given {
+        let setting = variable.strip_suffix("_PARAMETER").unwrap_or(&variable);
+        if !read.contains(setting) {
+            found.push(format!("the command never reads {variable}"));
+        }
+        if MAY_BE_IN_PARAMETERS.contains(&setting) && setting == variable {
+            found.push(format!("the stack gives out {variable}, which is nobody's to read"));
+        }
+        // The others are put together.
+        let alone = value.trim_matches('"').strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
+        let leads =
+            |of: &str| of == in_capitals(&variable) || leads_where_it_says(&variable, &json!({"Ref": of}));
+        if alone.is_some_and(|of| !of.contains('}') && !leads(of)) {
+            found.push(format!("the stack gives out {value} as {variable}"));
+        }
+    }
+    found
+}
+
+/// The lines of the stack's output `Settings`, those too that a parameter has to be given for.
+#[must_use]
+pub fn given_to_command(template: &Template) -> BTreeMap<String, String> {
+    let output = template.at("/Outputs/Settings/Value/Fn::Sub");
+    let optional = output[1].as_object().into_iter().flatten();
+    let optional = optional.map(|(_, chosen)| &chosen["Fn::If"][1]["Fn::Sub"]);
+    let texts = std::iter::once(&output[0]).chain(optional).filter_map(Value::as_str);
+    let lines = texts.flat_map(str::lines).filter_map(|line| line.split_once('='));
+    lines.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+}
+
+/// What the operator's command reads, from its sources: by the settings' own methods, or by name.
+fn read_by_command() -> BTreeSet<String> {
+    let root = root();
+    let text = text_of(&root.join("infra/operator/src"));
+    let config = text_of(&root.join("shared/adapters/src/config.rs"));
+    let mut read = BTreeMap::new();
+    for part in config.split("pub fn ").skip(1) {
+        let method = part.split('(').next().unwrap_or_default();
+        let is_called = ["environment.", "e."].iter().any(|of| text.contains(&format!("{of}{method}()")));
+        if is_called && part.contains("self.") && config.contains(&format!("pub fn {method}(&self)")) {
+            read_in(method, &config, &mut read);
+        }
+    }
+    let by_name = ["WRITE_QUEUE_URL", "ACKNOWLEDGE_QUEUE_URL"].into_iter().chain(MAY_BE_IN_PARAMETERS);
+    let by_name = by_name.filter(|name| text.contains(&format!("\"{name}\"")));
+    by_name.map(str::to_owned).chain(read.into_keys()).collect()
+}
+
 /// What a function reads, from its source and the settings' own; but for what Lambda itself sets.
 ///
 /// # Panics
 /// When the sources cannot be read.
 #[must_use]
 pub fn read_by(function: &str) -> BTreeMap<String, Need> {
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let text = |path: String| std::fs::read_to_string(root.join(path)).expect("a source file");
-    let main = text(format!("functions/{}/src/main.rs", function.to_lowercase()));
-    let config = text("shared/adapters/src/config.rs".to_owned());
+    let root = root();
+    let main = text_of(&root.join(format!("functions/{}/src/main.rs", function.to_lowercase())));
+    let config = text_of(&root.join("shared/adapters/src/config.rs"));
     let mut read = BTreeMap::new();
     for call in main.split("environment.").skip(1) {
         let (method, arguments) = call.split_once('(').unwrap_or_default();

@@ -29,6 +29,7 @@ pub fn findings(template: &Template) -> Vec<String> {
         shape::schedule(template),
         shape::logs(template),
         environment::of_functions(template),
+        environment::of_command(template),
         firing::required(template),
         firing::possible(template),
         alarms::of_ours(template),

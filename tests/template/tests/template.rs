@@ -258,6 +258,17 @@ const SLIPS: &[(&str, &str, &str)] = &[
         "          TELEGRAM_BOT: !If [HasCatalog, !Ref TelegramBot, !Ref AWS::NoValue]\n",
         "Webhook does not always get TELEGRAM_BOT",
     ),
+    (
+        "CATALOG_PARAMETER: !If [HasCatalog, !Ref CatalogParameter, !Ref AWS::NoValue]",
+        "CATALOG_PARAMETER: !Ref CatalogParameter",
+        "CATALOG_PARAMETER of Webhook is",
+    ),
+    // What the stack gives out.
+    ("        SETTLE_SECONDS=${SettleSeconds}\n", "", "the stack does not give out SETTLE_SECONDS"),
+    ("        ACKNOWLEDGE_QUEUE_URL=${AcknowledgeQueue}\n", "", "does not give out ACKNOWLEDGE_QUEUE_URL"),
+    ("        BOT_TOKEN_PARAMETER=", "        BOT_TOKEN=", "gives out BOT_TOKEN, which"),
+    ("        WEBHOOK_URL=", "        WEBHOOK=", "the command never reads WEBHOOK"),
+    ("SETTLE_SECONDS=${SettleSeconds}", "SETTLE_SECONDS=${LeaseSeconds}", "as SETTLE_SECONDS"),
     // The door's log.
     (
         "apigateway/${AWS::StackName}\", RetentionInDays: !Ref LogRetentionDays}",
