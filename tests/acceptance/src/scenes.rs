@@ -390,8 +390,9 @@ async fn doctor(deployment: &Deployment) {
             .iter()
             .filter(|line| line["result"] != "ok")
             .map(|line| format!("{}: {}", line["check"].as_str().unwrap(), line["found"].as_str().unwrap()))
-            .partition(|line| rehearsal.contains(line));
-        assert_eq!(expected.len(), rehearsal.len(), "{found:?}");
+            // The message of which nobody knows whether it came is closed in a later scene.
+            .partition(|line| rehearsal.contains(line) || line.starts_with("open reviews: "));
+        assert_eq!(expected.len(), rehearsal.len() + 1, "{expected:?} {found:?}");
         found
     };
     assert_eq!(complaints().await, [format!("heartbeat of {name}: no sweep in the last 10 minutes")]);

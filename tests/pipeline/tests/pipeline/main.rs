@@ -18,6 +18,7 @@ mod staying;
 mod setup_webhook;
 mod setup_sheet;
 mod doctor;
+mod doctor_of_aws;
 mod canary;
 mod intake;
 mod old_cards;
