@@ -84,6 +84,15 @@ impl Environment {
             };
             let plain = format!("{name}_PARAMETER");
             let names = if aliases.is_empty() { vec![plain.as_str()] } else { aliases };
+            if let [one, other] = names.as_slice()
+                && self.0.contains_key(*one)
+                && self.0.contains_key(*other)
+            {
+                return Err(ConfigError::of(
+                    one,
+                    format!("and {other} are both set; they mean the same, and one of them is enough"),
+                ));
+            }
             for parameter in names {
                 let Some(value) = self.0.get(parameter) else { continue };
                 if value.is_empty() {
@@ -512,6 +521,18 @@ mod tests {
             assert!(found(&[(name, "")]).expect_err("refused").to_string().starts_with(name));
             let both = found(&[(name, "/docket/old"), (NAME, "old")]).expect_err("refused").to_string();
             assert!(both.starts_with(NAME) && both.contains(name), "{both}");
+        }
+        // Both at once, even with one value: nobody could say which of them counts.
+        for other in ["/docket/old", "/docket/older", ""] {
+            let twice = found(&[
+                ("WEBHOOK_SECRET_PREVIOUS_PARAMETER", "/docket/old"),
+                ("WEBHOOK_SECRET_PARAMETER_PREVIOUS", other),
+            ]);
+            assert_eq!(
+                twice.expect_err("refused").to_string(),
+                "WEBHOOK_SECRET_PREVIOUS_PARAMETER and WEBHOOK_SECRET_PARAMETER_PREVIOUS are both set; they mean the \
+                 same, and one of them is enough"
+            );
         }
     }
 

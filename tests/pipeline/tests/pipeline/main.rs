@@ -40,5 +40,6 @@ mod binaries;
 mod tls;
 mod keyless;
 mod settings;
+mod rotation;
 mod deployed;
 mod told;
