@@ -39,6 +39,7 @@ mod stage;
 mod binaries;
 mod tls;
 mod keyless;
+mod profiles;
 mod settings;
 mod rotation;
 mod deployed;
