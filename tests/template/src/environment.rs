@@ -80,6 +80,7 @@ fn leads_where_it_says(variable: &str, value: &Value) -> bool {
     let Some(setting) = variable.strip_suffix("_PARAMETER") else {
         let known =
             LEADS_TO.iter().find(|(name, _)| *name == variable).map(|(_, target)| (*target).to_owned());
+        let value = value["Fn::If"].get(1).unwrap_or(value);
         return value["Ref"] == known.unwrap_or_else(|| in_capitals(variable));
     };
     match value["Fn::If"].as_array() {
@@ -198,6 +199,8 @@ fn read_in(method: &str, config: &str, read: &mut BTreeMap<String, Need>) {
             "optional" | "number" => Need::Optional,
             "url" if arguments.contains("Some(") => Need::Optional,
             "url" => Need::Required,
+            // Read by another method, where it is there.
+            "0.contains_key" => Need::Optional,
             other => {
                 read_in(other, config, read);
                 continue;
@@ -205,7 +208,8 @@ fn read_in(method: &str, config: &str, read: &mut BTreeMap<String, Need>) {
         };
         let named =
             arguments.strip_prefix('"').map_or(constant, |rest| rest.split('"').next().unwrap_or_default());
-        read.insert(named.to_owned(), need);
+        // Whoever asks first whether it is there can do without.
+        read.entry(named.to_owned()).or_insert(need);
     }
 }
 
@@ -242,7 +246,7 @@ mod tests {
             of("Acknowledger"),
             pair(
                 "BOT_TOKEN SUBMISSIONS_TABLE",
-                "CATALOG LEASE_SECONDS RETENTION_DAYS SEND_TIMEOUT_MS TELEGRAM_ENDPOINT"
+                "CATALOG LEASE_SECONDS OPERATOR_CHAT RETENTION_DAYS SEND_TIMEOUT_MS TELEGRAM_ENDPOINT"
             )
         );
         assert_eq!(of("Sweeper"), pair("ACKNOWLEDGE_QUEUE_URL SUBMISSIONS_TABLE WRITE_QUEUE_URL", ""));

@@ -86,7 +86,7 @@ fn hindrances(template: &Template, alarm: &Value) -> Vec<String> {
     }
     // No metric here is finer than a minute, so shorter spans would mostly be empty.
     let period = template.number(&alarm["Period"]).unwrap_or(0);
-    if period == 0 || period % 60 != 0 {
+    if period == 0 || !period.is_multiple_of(60) {
         found.push(format!("counts over {} s, which is no whole minute", alarm["Period"]));
     }
     let spans = template.number(&alarm["EvaluationPeriods"]).unwrap_or(0);

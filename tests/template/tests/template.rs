@@ -263,6 +263,11 @@ const SLIPS: &[(&str, &str, &str)] = &[
         "CATALOG_PARAMETER: !Ref CatalogParameter",
         "CATALOG_PARAMETER of Webhook is",
     ),
+    (
+        "          OPERATOR_CHAT: !If [HasOperatorChat, !Ref OperatorChat, !Ref AWS::NoValue]\n",
+        "",
+        "OPERATOR_CHAT of Acknowledger cannot be changed",
+    ),
     // What the stack gives out.
     ("        SETTLE_SECONDS=${SettleSeconds}\n", "", "the stack does not give out SETTLE_SECONDS"),
     ("        ACKNOWLEDGE_QUEUE_URL=${AcknowledgeQueue}\n", "", "does not give out ACKNOWLEDGE_QUEUE_URL"),

@@ -38,6 +38,8 @@ async fn environment_in_template(
         let known = own.pairs().iter().find(|(own, _)| own == name).map(|(_, value)| value.clone());
         let value = match name.strip_suffix("_PARAMETER") {
             Some(setting) => format!("/docket/{setting}"),
+            // Its default is empty, and leaves it out.
+            None if name == "OPERATOR_CHAT" => CHAT.to_string(),
             None => known.or_else(|| template.filled(value)).unwrap(),
         };
         pairs.push((name.clone(), value));
