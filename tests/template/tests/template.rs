@@ -398,7 +398,9 @@ fn every_profile_of_sam_names_parameters_that_the_template_has() {
             let parameter = template.at(&format!("/Parameters/{name}"));
             assert!(!parameter.is_null(), "{profile}: the template has no parameter {name}");
             let allowed = parameter["AllowedValues"].as_array();
-            let fits = |one: &serde_json::Value| one == value || one.to_string() == value;
+            let fits = |one: &serde_json::Value| {
+                one == value || one.as_u64().is_some_and(|number| number.to_string() == value)
+            };
             assert!(allowed.is_none_or(|all| all.iter().any(fits)), "{profile}: {name} may not be {value}");
         }
     }
