@@ -95,7 +95,7 @@ async fn a_profile_that_is_named_goes_before_keys_in_the_environment() {
     // Google believes no other key, so whose key it was shows.
     let others = keyless.with_keys(Some("AKIAOTHERONE"));
     let by_environment = docket(&others, &["recheck", keyless.reference.as_str()]);
-    assert_eq!(by_environment.status, 3, "{}", by_environment.stderr);
+    assert!(by_environment.refused(1).contains("federation_refused"), "{}", by_environment.stderr);
     keyless.rechecks(&others, &["--profile", "writer"]);
     for name in ["nobody", "empty"] {
         let nobody = docket(&others, &["recheck", keyless.reference.as_str(), "--profile", name]);

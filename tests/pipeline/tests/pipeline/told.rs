@@ -46,7 +46,7 @@ fn held(rest: &str, root: &Command) -> Told {
         };
         at = found;
     }
-    let line = rest.split(['`', '\n', '#', ';']).next().unwrap_or_default();
+    let line = rest.split(['`', '\n', '#', ';', ',', '"']).next().unwrap_or_default();
     let line = line.split("\\n").next().unwrap_or_default();
     let options = line.split("--").skip(1).map(|option| {
         option.split(|c: char| !c.is_ascii_lowercase() && c != '-').next().unwrap_or_default().to_owned()
