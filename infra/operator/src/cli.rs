@@ -39,7 +39,7 @@ pub struct Cli {
     /// The AWS region.
     #[arg(long, global = true)]
     region: Option<String>,
-    /// The profile in AWS's own configuration files.
+    /// The profile in AWS's own configuration files; it goes before keys in the environment.
     #[arg(long, global = true)]
     profile: Option<String>,
     #[command(subcommand)]
@@ -417,7 +417,7 @@ pub async fn run(cli: Cli, environment: &Environment) -> Result<Printed, Stopped
             let retention_days = environment.retention_days().map_err(usage)?;
             let submissions = reach::submissions(environment).await?;
             let environment = reach::with_parameters(environment, &["GOOGLE_CREDENTIALS"]).await?;
-            let sheet = reach::sheet(&environment)?;
+            let sheet = reach::sheet(&environment).await?;
             let report = audit::audit(&submissions, &sheet, &SystemClock, retention_days, shown()).await?;
             let text = match (as_json, csv) {
                 (true, _) => pretty(&report.json()),
@@ -442,7 +442,7 @@ pub async fn run(cli: Cli, environment: &Environment) -> Result<Printed, Stopped
         Command::Webhook(command) => of_webhook(command, environment).await,
         Command::Sheet(SheetCommand::Init) => {
             let environment = reach::with_parameters(environment, &["GOOGLE_CREDENTIALS"]).await?;
-            sheet::init(&reach::sheet(&environment)?).await.map(Printed::from)
+            sheet::init(&reach::sheet(&environment).await?).await.map(Printed::from)
         }
     }
 }

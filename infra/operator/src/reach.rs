@@ -6,7 +6,7 @@ use docket_adapters::clock::SystemClock;
 use docket_adapters::config::{ConfigError, Environment};
 use docket_adapters::dynamodb::{DynamoConversations, DynamoSubmissions};
 use docket_adapters::parameters::{self, Found};
-use docket_adapters::sheets::{Credentials, GoogleSheet, SheetSettings};
+use docket_adapters::sheets::{Credentials, CredentialsError, GoogleSheet, SheetSettings};
 use docket_adapters::telegram::{BotApi, WebhookCaller};
 use docket_domain::limits::{APPEND_TIMEOUT_MS, READ_TIMEOUT_MS};
 use docket_domain::moment::Moment;
@@ -76,7 +76,10 @@ pub async fn chosen(mut environment: Environment, chosen: &Chosen) -> Result<Env
         |environment, (name, value)| {
             let value = value.trim();
             let inner = value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(value);
-            environment.with(name.trim(), inner)
+            let name = name.trim();
+            // A value that the shell still holds would stand beside the parameter's.
+            let setting = name.strip_suffix("_PARAMETER").unwrap_or(name);
+            environment.without(setting).with(name, inner)
         },
     ))
 }
@@ -88,8 +91,14 @@ pub async fn chosen(mut environment: Environment, chosen: &Chosen) -> Result<Env
 pub async fn sdk(environment: &Environment) -> Result<SdkConfig, ConfigError> {
     let person = Person { region: environment.optional(REGION)?, profile: environment.optional(PROFILE)? };
     let sdk = aws::for_person(aws::Patience::default(), &person).await?;
-    aws::check_credentials(&sdk).await?;
-    Ok(sdk)
+    match (aws::check_credentials(&sdk).await, &person.profile) {
+        (Ok(()), _) => Ok(sdk),
+        // The environment was not even looked at.
+        (Err(_), Some(profile)) => {
+            Err(ConfigError::of(PROFILE, format!("{profile} gives no AWS credentials")))
+        }
+        (Err(error), None) => Err(error),
+    }
 }
 
 /// The records' table.
@@ -159,15 +168,21 @@ async fn in_parameters(environment: &Environment, used: &[&str]) -> Result<Vec<F
     })
 }
 
-/// The sheet.
+/// The sheet. Without a key, whoever calls AWS here is who Google is shown.
 ///
 /// # Errors
 /// A setting is missing or wrong.
-pub fn sheet(environment: &Environment) -> Result<GoogleSheet<SystemClock>, Stopped> {
-    let credentials = environment.google_credentials().map_err(usage)?;
-    let caller = aws::Caller::of_function(environment).ok();
-    let credentials = Credentials::parse_for(credentials.expose(), caller.as_ref())
-        .map_err(|error| usage(ConfigError::of("GOOGLE_CREDENTIALS", error)))?;
+pub async fn sheet(environment: &Environment) -> Result<GoogleSheet<SystemClock>, Stopped> {
+    let setting = environment.google_credentials().map_err(usage)?;
+    let credentials = match Credentials::parse_for(setting.expose(), None) {
+        Err(CredentialsError::NoCaller) => {
+            let sdk = sdk(environment).await.map_err(usage)?;
+            let caller = aws::Caller::of_sdk(&sdk).await.map_err(usage)?;
+            Credentials::parse(setting.expose(), &caller)
+        }
+        parsed => parsed,
+    };
+    let credentials = credentials.map_err(|error| usage(ConfigError::of("GOOGLE_CREDENTIALS", error)))?;
     let settings = SheetSettings {
         endpoint: environment.sheets_endpoint().map_err(usage)?,
         spreadsheet_id: environment.spreadsheet_id().map_err(usage)?,
@@ -195,11 +210,11 @@ pub async fn desk(
 async fn sheet_of_orders(
     environment: &Environment,
 ) -> Result<orders::Sheet<GoogleSheet<SystemClock>>, Stopped> {
-    let settle_seconds = environment.writer_timing().map_err(usage)?.settle_seconds;
+    let settle_seconds = environment.settle_seconds().map_err(usage)?;
     let spreadsheet = environment.spreadsheet_id().map_err(usage)?;
     let place =
         format!("{} of the spreadsheet {spreadsheet}", quoted(&environment.sheet_name().map_err(usage)?));
-    let sheet = sheet(&with_parameters(environment, &["GOOGLE_CREDENTIALS"]).await?)?;
+    let sheet = sheet(&with_parameters(environment, &["GOOGLE_CREDENTIALS"]).await?).await?;
     let account = sheet.account().to_owned();
     Ok(orders::Sheet { sheet, place, account, settle_seconds })
 }
@@ -252,7 +267,7 @@ pub async fn canary(
     environment.sheet_name().map_err(usage)?;
     let environment = with_parameters(environment, &["WEBHOOK_SECRET", "GOOGLE_CREDENTIALS"]).await?;
     let secret = environment.webhook_secret().map_err(usage)?;
-    let sheet = sheet(&environment)?;
+    let sheet = sheet(&environment).await?;
     let webhook = WebhookCaller::new(url, secret).map_err(usage)?;
     let client = aws_sdk_dynamodb::Client::new(&sdk(&environment).await.map_err(usage)?);
     Ok(Canary {

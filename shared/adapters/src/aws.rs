@@ -5,6 +5,8 @@
 
 use std::time::Duration;
 
+use aws_config::profile::ProfileFileCredentialsProvider;
+use aws_config::provider_config::ProviderConfig;
 use aws_credential_types::Credentials;
 use aws_credential_types::provider::{ProvideCredentials as _, SharedCredentialsProvider};
 use aws_sdk_dynamodb::config::{BehaviorVersion, Region, SharedHttpClient};
@@ -42,8 +44,8 @@ impl Default for Patience {
     }
 }
 
-/// Who a function is to AWS: its role's credentials, and the region in which it signs, as Lambda's environment gives them.
-/// Lambda starts a new process before they expire.
+/// Who somebody is to AWS: credentials, and the region in which they sign. A function has its role's, as Lambda's environment
+/// gives them, and Lambda starts a new process before they expire; a person has what the SDK finds.
 #[derive(Clone)]
 pub struct Caller {
     credentials: Credentials,
@@ -70,6 +72,15 @@ impl Caller {
             },
         };
         Ok(Self { credentials, region })
+    }
+
+    /// Whoever makes the calls of this SDK.
+    ///
+    /// # Errors
+    /// No region or no credentials.
+    pub async fn of_sdk(sdk: &SdkConfig) -> Result<Self, ConfigError> {
+        let region = sdk.region().ok_or_else(|| ConfigError::of("AWS_REGION", "is missing"))?.to_string();
+        Ok(Self { credentials: credentials_of(sdk).await?, region })
     }
 
     pub(crate) fn credentials(&self) -> &Credentials {
@@ -137,7 +148,8 @@ pub struct Person {
     pub profile: Option<String>,
 }
 
-/// The SDK of a command that a person runs: region, credentials and endpoint from wherever the SDK finds them.
+/// The SDK of a command that a person runs: region, credentials and endpoint from wherever the SDK finds them. A profile that
+/// was named goes before keys in the environment.
 ///
 /// # Errors
 /// No region: every call would fail later, looking like a network that is down.
@@ -150,9 +162,21 @@ pub async fn for_person(patience: Patience, person: &Person) -> Result<SdkConfig
         loader = loader.region(Region::new(region.clone()));
     }
     if let Some(profile) = &person.profile {
-        loader = loader.profile_name(profile);
+        // Its credentials are put in below.
+        loader = loader.profile_name(profile).no_credentials();
     }
-    let sdk = loader.load().await;
+    let mut sdk = loader.load().await;
+    if let Some(profile) = &person.profile {
+        // Left to itself the SDK takes keys in the environment first, whatever profile it was told.
+        let places = ProviderConfig::without_region()
+            .with_region(sdk.region().cloned())
+            .with_http_client(https())
+            .with_retry_config(retries(patience))
+            .with_timeout_config(timeouts(patience));
+        let of_profile =
+            ProfileFileCredentialsProvider::builder().configure(&places).profile_name(profile).build();
+        sdk = sdk.to_builder().credentials_provider(SharedCredentialsProvider::new(of_profile)).build();
+    }
     match sdk.region() {
         Some(region) if !region.as_ref().trim().is_empty() => Ok(sdk),
         Some(_) => Err(ConfigError::of("AWS_REGION", "is empty")),
@@ -177,6 +201,10 @@ pub async fn check_credentials(sdk: &SdkConfig) -> Result<(), ConfigError> {
 /// # Errors
 /// There are no credentials.
 pub async fn key_id_of(sdk: &SdkConfig) -> Result<String, ConfigError> {
+    Ok(credentials_of(sdk).await?.access_key_id().to_owned())
+}
+
+async fn credentials_of(sdk: &SdkConfig) -> Result<Credentials, ConfigError> {
     let missing = || {
         ConfigError::of(
             "AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY,",
@@ -185,8 +213,7 @@ pub async fn key_id_of(sdk: &SdkConfig) -> Result<String, ConfigError> {
         )
     };
     let provider = sdk.credentials_provider().ok_or_else(missing)?;
-    let credentials = provider.provide_credentials().await.map_err(|_| missing())?;
-    Ok(credentials.access_key_id().to_owned())
+    provider.provide_credentials().await.map_err(|_| missing())
 }
 
 /// Retries of one call; each is a new attempt with its own timeout.

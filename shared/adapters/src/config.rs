@@ -52,7 +52,7 @@ impl ConfigError {
 pub struct Environment(HashMap<String, String>);
 
 /// Settings that may be given by the name of an SSM parameter instead, in `NAME_PARAMETER`.
-const PARAMETERS: [&str; 5] =
+pub const MAY_BE_IN_PARAMETERS: [&str; 5] =
     ["WEBHOOK_SECRET", "WEBHOOK_SECRET_PREVIOUS", "BOT_TOKEN", "GOOGLE_CREDENTIALS", "CATALOG"];
 
 impl Environment {
@@ -74,7 +74,7 @@ impl Environment {
     /// The SSM parameters that must be read for `used`, as (setting, parameter name).
     pub fn parameters(&self, used: &[&str]) -> Result<Vec<(String, String)>, ConfigError> {
         let mut wanted = Vec::new();
-        for name in PARAMETERS.into_iter().filter(|name| used.contains(name)) {
+        for name in MAY_BE_IN_PARAMETERS.into_iter().filter(|name| used.contains(name)) {
             // `WEBHOOK_SECRET_PREVIOUS` may be called by either order of its endings.
             let aliases = match name {
                 "WEBHOOK_SECRET_PREVIOUS" => {
@@ -84,6 +84,15 @@ impl Environment {
             };
             let plain = format!("{name}_PARAMETER");
             let names = if aliases.is_empty() { vec![plain.as_str()] } else { aliases };
+            if let [one, other] = names.as_slice()
+                && self.0.contains_key(*one)
+                && self.0.contains_key(*other)
+            {
+                return Err(ConfigError::of(
+                    one,
+                    format!("and {other} are both set; they mean the same, and one of them is enough"),
+                ));
+            }
             for parameter in names {
                 let Some(value) = self.0.get(parameter) else { continue };
                 if value.is_empty() {
@@ -108,10 +117,17 @@ impl Environment {
         self
     }
 
+    /// The same environment without a setting.
+    #[must_use]
+    pub fn without(mut self, name: &str) -> Self {
+        self.0.remove(name);
+        self
+    }
+
     /// A setting that must be there.
     pub fn required(&self, name: &str) -> Result<String, ConfigError> {
         match self.0.get(name) {
-            None if PARAMETERS.contains(&name) && name != "CATALOG" => {
+            None if MAY_BE_IN_PARAMETERS.contains(&name) && name != "CATALOG" => {
                 Err(ConfigError::of(name, format!("is missing (or {name}_PARAMETER)")))
             }
             None => Err(ConfigError::of(name, "is missing")),
@@ -270,7 +286,7 @@ impl Environment {
     /// The writer's timings, whose relations hold; a settle time shorter than Google's own processing only against a
     /// local fake.
     pub fn writer_timing(&self) -> Result<Timing, ConfigError> {
-        let imitated = reqwest::Url::parse(&self.sheets_endpoint()?).is_ok_and(|url| is_loopback(&url));
+        let imitated = is_imitated(&self.sheets_endpoint()?);
         Timing {
             append_timeout_ms: self.number("APPEND_TIMEOUT_MS", limits::APPEND_TIMEOUT_MS)?,
             lease_seconds: self.number("LEASE_SECONDS", limits::LEASE_SECONDS)?,
@@ -279,6 +295,17 @@ impl Environment {
         }
         .checked_for_appends(imitated)
         .map_err(|error| ConfigError(error.to_string()))
+    }
+
+    /// When a row that is not seen is a person's matter, by the writer's own rule. For the operator's command, which looks and
+    /// never appends.
+    pub fn settle_seconds(&self) -> Result<u64, ConfigError> {
+        let settle_seconds = self.number("SETTLE_SECONDS", limits::SETTLE_SECONDS)?;
+        let imitated = is_imitated(&self.sheets_endpoint()?);
+        Timing { settle_seconds, ..Timing::default() }
+            .checked_for_appends(imitated)
+            .map_err(|error| ConfigError(error.to_string()))?;
+        Ok(settle_seconds)
     }
 
     /// The acknowledger's timings, whose relations hold.
@@ -364,6 +391,11 @@ pub(crate) fn is_safe(url: &reqwest::Url) -> bool {
     url.scheme() == "https" || (url.scheme() == "http" && is_loopback(url))
 }
 
+/// Whether the sheet is a fake on this machine.
+fn is_imitated(endpoint: &str) -> bool {
+    reqwest::Url::parse(endpoint).is_ok_and(|url| is_loopback(&url))
+}
+
 /// Whether requests to it stay on this machine.
 fn is_loopback(url: &reqwest::Url) -> bool {
     match url.host_str() {
@@ -408,7 +440,7 @@ mod tests {
     #[test]
     fn a_malformed_setting_is_named_and_its_value_is_not_shown() {
         let value = "hidden:value/é{";
-        let checks: [(&str, Check); 14] = [
+        let checks: [(&str, Check); 15] = [
             ("WRITE_QUEUE_URL", |e| e.queue_url("WRITE_QUEUE_URL").err()),
             ("TELEGRAM_BOT", |e| e.bot().err()),
             ("WEBHOOK_SECRET", |e| e.webhook_secrets().err()),
@@ -420,6 +452,7 @@ mod tests {
             ("CATALOG", |e| e.catalog().err()),
             ("RETENTION_DAYS", |e| e.retention_days().err()),
             ("SETTLE_SECONDS", |e| e.writer_timing().err()),
+            ("SETTLE_SECONDS", |e| e.settle_seconds().err()),
             ("APPEND_TIMEOUT_MS", |e| e.writer_timing().err()),
             ("SEND_TIMEOUT_MS", |e| e.acknowledger_timing().err()),
             ("LEASE_SECONDS", |e| e.writer_timing().err()),
@@ -440,6 +473,8 @@ mod tests {
     #[test]
     fn a_short_settle_time_is_taken_only_against_a_fake_on_this_machine() {
         assert!(env(&[("SETTLE_SECONDS", "10")]).writer_timing().is_err());
+        assert!(env(&[("SETTLE_SECONDS", "10")]).settle_seconds().is_err());
+        assert_eq!(env(&[("SETTLE_SECONDS", "600"), ("LEASE_SECONDS", "1")]).settle_seconds(), Ok(600));
         assert!(
             env(&[("SETTLE_SECONDS", "10"), ("SHEETS_ENDPOINT", "https://127.0.0.1.example.org")])
                 .writer_timing()
@@ -486,6 +521,18 @@ mod tests {
             assert!(found(&[(name, "")]).expect_err("refused").to_string().starts_with(name));
             let both = found(&[(name, "/docket/old"), (NAME, "old")]).expect_err("refused").to_string();
             assert!(both.starts_with(NAME) && both.contains(name), "{both}");
+        }
+        // Both at once, even with one value: nobody could say which of them counts.
+        for other in ["/docket/old", "/docket/older", ""] {
+            let twice = found(&[
+                ("WEBHOOK_SECRET_PREVIOUS_PARAMETER", "/docket/old"),
+                ("WEBHOOK_SECRET_PARAMETER_PREVIOUS", other),
+            ]);
+            assert_eq!(
+                twice.expect_err("refused").to_string(),
+                "WEBHOOK_SECRET_PREVIOUS_PARAMETER and WEBHOOK_SECRET_PARAMETER_PREVIOUS are both set; they mean the \
+                 same, and one of them is enough"
+            );
         }
     }
 

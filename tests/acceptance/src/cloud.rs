@@ -55,6 +55,18 @@ impl Cloud {
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("{arguments:?}: {error}: {text}"))
     }
 
+    /// Runs `aws` with somebody's own keys.
+    pub(crate) async fn aws_as(&self, key: (&str, &str), arguments: &[&str]) -> Ran {
+        let mut command = self.command(&self.aws);
+        command.env("AWS_ACCESS_KEY_ID", key.0).env("AWS_SECRET_ACCESS_KEY", key.1);
+        let output = command.args(["--endpoint-url", &self.url]).args(arguments).output().await.unwrap();
+        Ran {
+            status: output.status.code().unwrap_or(-1),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+
     /// Runs `docket` with these settings.
     pub(crate) async fn docket(&self, settings: &[(String, String)], arguments: &[&str]) -> Ran {
         let settings = settings.iter().map(|(name, value)| (name.as_str(), value.as_str()));

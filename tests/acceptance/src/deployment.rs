@@ -213,6 +213,21 @@ impl Deployment {
         }
     }
 
+    /// The keys of somebody who may do what a function's role allows in the template, and nothing else: the role itself is
+    /// Lambda's alone to assume.
+    pub(crate) async fn keys_with_the_policy_of(&self, function: &str) -> (String, String) {
+        let (role, policy) = (self.physical(&format!("{function}Role")).await, function.to_lowercase());
+        let show = ["iam", "get-role-policy", "--policy-name", &policy, "--role-name", &role];
+        let document = self.cloud.query(&show).await["PolicyDocument"].to_string();
+        let user = format!("like-the-{policy}");
+        self.cloud.aws(&["iam", "create-user", "--user-name", &user]).await;
+        let put = ["iam", "put-user-policy", "--user-name", &user, "--policy-name", "its"];
+        self.cloud.aws(&[&put[..], &["--policy-document", &document]].concat()).await;
+        let made = self.cloud.query(&["iam", "create-access-key", "--user-name", &user]).await;
+        let of = |name: &str| made["AccessKey"][name].as_str().unwrap().to_owned();
+        (of("AccessKeyId"), of("SecretAccessKey"))
+    }
+
     async fn physical(&self, logical: &str) -> String {
         let show = ["cloudformation", "describe-stack-resource", "--stack-name", STACK];
         let found = self.cloud.query(&[&show[..], &["--logical-resource-id", logical]].concat()).await;

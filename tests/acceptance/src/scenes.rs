@@ -29,6 +29,8 @@ pub(crate) async fn play(deployment: &mut Deployment) {
     wrong_secret(deployment).await;
     scene("Events that are somebody else's");
     foreign_events(deployment).await;
+    scene("A call that no role allows");
+    denied(deployment).await;
     scene("An append's answer is lost");
     lost_append_answer(deployment).await;
     scene("A writer is killed in mid-append");
@@ -135,6 +137,35 @@ async fn foreign_events(deployment: &Deployment) {
     assert!(items.len() == items_then.len() && items.iter().all(|item| items_then.contains(item)));
     assert_eq!((rows_then, told_then), (rows, told));
     shown("no record, row or message comes of them");
+}
+
+/// Without this every other scene would pass in a cloud that lets everybody do everything.
+async fn denied(deployment: &Deployment) {
+    let (id, secret) = deployment.keys_with_the_policy_of("Sweeper").await;
+    let table = format!("{STACK}-submissions");
+    let due = [
+        "--key-condition-expression",
+        "due_shard = :step",
+        "--expression-attribute-values",
+        r#"{":step":{"S":"append"}}"#,
+    ];
+    let query = [&["dynamodb", "query", "--table-name", &table, "--index-name", "due"][..], &due].concat();
+    let allowed = deployment.cloud.aws_as((&id, &secret), &query).await;
+    assert_eq!(allowed.status, 0, "{}", allowed.stderr);
+    for call in [
+        &["dynamodb", "scan", "--table-name", &table][..],
+        &["ssm", "get-parameters", "--names", "/docket/bot-token", "--with-decryption"],
+        &["sqs", "purge-queue", "--queue-url", &deployment.world.queues.write],
+    ] {
+        let ran = deployment.cloud.aws_as((&id, &secret), call).await;
+        assert!(
+            ran.status != 0 && ran.stderr.contains("AccessDenied"),
+            "{call:?}: {}{}",
+            ran.stdout,
+            ran.stderr
+        );
+    }
+    shown("by the sweeper's policy the index can be read, and no table, secret or queue beyond it");
 }
 
 async fn lost_append_answer(deployment: &Deployment) {
@@ -390,8 +421,9 @@ async fn doctor(deployment: &Deployment) {
             .iter()
             .filter(|line| line["result"] != "ok")
             .map(|line| format!("{}: {}", line["check"].as_str().unwrap(), line["found"].as_str().unwrap()))
-            .partition(|line| rehearsal.contains(line));
-        assert_eq!(expected.len(), rehearsal.len(), "{found:?}");
+            // The message of which nobody knows whether it came is closed in a later scene.
+            .partition(|line| rehearsal.contains(line) || line.starts_with("open reviews: "));
+        assert_eq!(expected.len(), rehearsal.len() + 1, "{expected:?} {found:?}");
         found
     };
     assert_eq!(complaints().await, [format!("heartbeat of {name}: no sweep in the last 10 minutes")]);

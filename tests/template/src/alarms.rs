@@ -178,10 +178,6 @@ pub fn manners(template: &Template) -> Vec<String> {
         if namespace != NAMESPACE && !namespace.starts_with("AWS/") && !of_a_filter {
             found.push(format!("{name} watches {}, into which nobody writes", alarm["Namespace"]));
         }
-        let datapoints = alarm["DatapointsToAlarm"].as_u64().unwrap_or(1);
-        if datapoints > alarm["EvaluationPeriods"].as_u64().unwrap_or(0) {
-            found.push(format!("{name} wants more datapoints than it looks at"));
-        }
     }
     let subscribed = template.resources("AWS::SNS::Topic").iter().any(|(_, topic)| {
         topic["Subscription"].as_array().is_some_and(|all| all.iter().any(|one| one["Protocol"] == "email"))

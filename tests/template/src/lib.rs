@@ -6,7 +6,9 @@
 
 pub mod template;
 pub mod sources;
+pub mod environment;
 pub mod alarms;
+pub mod firing;
 pub mod bounds;
 pub mod shape;
 pub mod log_filter;
@@ -24,6 +26,12 @@ pub fn findings(template: &Template) -> Vec<String> {
         shape::functions(template),
         shape::door(template),
         shape::policies(template),
+        shape::schedule(template),
+        shape::logs(template),
+        environment::of_functions(template),
+        environment::of_command(template),
+        firing::required(template),
+        firing::possible(template),
         alarms::of_ours(template),
         alarms::of_aws(template),
         alarms::manners(template),

@@ -5,6 +5,8 @@ use serde_json::{Value, json};
 use crate::sources::FUNCTIONS;
 use crate::template::{Template, names_resource};
 
+const SCHEDULE_ROLE: &str = "ScheduleRole";
+
 /// Keys, indexes, expiry, recovery, encryption, and what keeps a table from being lost.
 #[must_use]
 pub fn tables(template: &Template) -> Vec<String> {
@@ -150,6 +152,29 @@ pub fn door(template: &Template) -> Vec<String> {
     found
 }
 
+/// Every log ends, the door's too.
+#[must_use]
+pub fn logs(template: &Template) -> Vec<String> {
+    let mut found = Vec::new();
+    for (name, group) in template.resources("AWS::Logs::LogGroup") {
+        if group["RetentionInDays"]["Ref"] != "LogRetentionDays" {
+            found.push(format!("{name} keeps what it has for ever"));
+        }
+    }
+    for (name, stage) in template.resources("AWS::ApiGatewayV2::Stage") {
+        let written = names_resource(&stage["AccessLogSettings"]["DestinationArn"]).unwrap_or_default();
+        if template.properties(written).is_null() {
+            found.push(format!("{name} writes its access log into a group without an end"));
+        }
+        // What a request or an answer says is a customer's.
+        let line = stage["AccessLogSettings"]["Format"].as_str().unwrap_or_default();
+        if line.contains("$context.authorizer") || line.contains("body") || line.contains("sourceIp") {
+            found.push(format!("{name} logs more than how a request went"));
+        }
+    }
+    found
+}
+
 /// No role has a star, and each is assumed by its service alone.
 #[must_use]
 pub fn policies(template: &Template) -> Vec<String> {
@@ -158,11 +183,45 @@ pub fn policies(template: &Template) -> Vec<String> {
         if role.get("ManagedPolicyArns").is_some() {
             found.push(format!("{name} has a policy that somebody else may widen"));
         }
+        let service = if name == SCHEDULE_ROLE { "scheduler.amazonaws.com" } else { "lambda.amazonaws.com" };
+        let assumed = &role["AssumeRolePolicyDocument"]["Statement"];
+        if assumed.as_array().is_none_or(|all| all.len() != 1)
+            || assumed[0]["Principal"] != json!({"Service": service})
+        {
+            found.push(format!("{name} may be assumed by others than {service}"));
+        }
         for (action, resource) in allowed_by(role) {
             if action.contains('*') || resource.contains('*') || resource.is_empty() {
                 found.push(format!("{name} may {action} on {resource}"));
             }
         }
+    }
+    found
+}
+
+/// The sweeper's schedule: it acts by a role that may start the sweeper and do nothing else.
+#[must_use]
+pub fn schedule(template: &Template) -> Vec<String> {
+    let mut found = Vec::new();
+    let sweeper = template.properties("Sweeper");
+    let clock = &sweeper["Events"]["EveryMinute"]["Properties"];
+    if clock["RoleArn"]["Fn::GetAtt"] != format!("{SCHEDULE_ROLE}.Arn") {
+        found.push("the schedule acts by another role".to_owned());
+    }
+    let name = sweeper["FunctionName"]["Fn::Sub"].as_str().unwrap_or_default();
+    let wanted =
+        format!("arn:${{AWS::Partition}}:lambda:${{AWS::Region}}:${{AWS::AccountId}}:function:{name}");
+    let policies = &template.properties(SCHEDULE_ROLE)["Policies"];
+    let statements = &policies[0]["PolicyDocument"]["Statement"];
+    let one = policies.as_array().is_some_and(|all| all.len() == 1)
+        && statements.as_array().is_some_and(|all| all.len() == 1);
+    let statement = &statements[0];
+    if !one
+        || statement["Effect"] != "Allow"
+        || statement["Action"] != "lambda:InvokeFunction"
+        || statement["Resource"]["Fn::Sub"] != wanted
+    {
+        found.push("the schedule may do something else than start the sweeper".to_owned());
     }
     found
 }

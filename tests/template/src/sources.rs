@@ -16,7 +16,7 @@ pub const FUNCTIONS: [&str; 4] = ["Webhook", "Writer", "Acknowledger", "Sweeper"
 /// When the sources cannot be read.
 #[must_use]
 pub fn emitted() -> BTreeMap<&'static str, BTreeSet<Metric>> {
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let root = root();
     let named = |text: &str| -> BTreeSet<Metric> {
         let is_used = |metric: &Metric| {
             text.match_indices(&format!("Metric::{metric:?}")).any(|(at, name)| {
@@ -41,7 +41,12 @@ pub fn emitted() -> BTreeMap<&'static str, BTreeSet<Metric>> {
         .collect()
 }
 
-fn text_of(folder: &Path) -> String {
+pub(crate) fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The text of a source file, or of all below a folder.
+pub(crate) fn text_of(folder: &Path) -> String {
     if folder.is_file() {
         return std::fs::read_to_string(folder).expect("a source file");
     }

@@ -58,6 +58,16 @@ impl Template {
         self.at(&format!("/Resources/{name}/Properties"))
     }
 
+    /// The same template without one resource.
+    #[must_use]
+    pub fn without(&self, name: &str) -> Self {
+        let mut template = self.clone();
+        if let Some(resources) = template.0["Resources"].as_object_mut() {
+            resources.remove(name);
+        }
+        template
+    }
+
     /// A number as it is deployed when nobody says otherwise: itself, or its parameter's default.
     #[must_use]
     pub fn number(&self, value: &Value) -> Option<u64> {

@@ -1,5 +1,6 @@
 //! The deployed template, and that a slip in it does not go unnoticed.
 
+use docket_template::firing::MUST;
 use docket_template::log_filter::{Raises, lines, matches};
 use docket_template::{Template, findings};
 
@@ -123,6 +124,41 @@ const SLIPS: &[(&str, &str, &str)] = &[
         "        - {Protocol: sms, Endpoint: !Ref AlarmEmail}",
         "by e-mail",
     ),
+    // Alarms that cannot go off, or that CloudWatch does not take.
+    (
+        "      TreatMissingData: ignore\n",
+        "      TreatMissingData: ignore\n      ActionsEnabled: false\n",
+        "is switched off",
+    ),
+    ("      Threshold: 1\n", "      Threshold: 5\n", "waits for 5 of OpenReviews"),
+    ("      Threshold: 86400\n", "      Threshold: 86401\n", "waits for 86401 of OldestReviewAge"),
+    ("      Threshold: 600\n", "      Threshold: 60000\n", "waits for 60000 of OldestDueAge"),
+    ("      Threshold: 1200\n", "      Threshold: 345600\n", "waits for 345600 of Approximate"),
+    ("      Threshold: 20\n", "      Threshold: 200000\n", "waits for 200000 of WrongSecret"),
+    (
+        "      Threshold: 1\n      ComparisonOperator: LessThan",
+        "      Threshold: 2\n      ComparisonOperator: LessThan",
+        "waits for 2 of Sweeps",
+    ),
+    ("      Threshold: 20\n", "      Threshold: 0.5\n", "has the threshold 0.5"),
+    ("      Threshold: 20\n", "", "has the threshold null"),
+    (
+        "      Period: 900\n      EvaluationPeriods: 4\n",
+        "      Period: 900\n      EvaluationPeriods: 97\n",
+        "looks back 87300 s",
+    ),
+    (
+        "      Period: 60\n      EvaluationPeriods: 5\n      DatapointsToAlarm: 5\n",
+        "      Period: 60\n      EvaluationPeriods: 5\n      DatapointsToAlarm: 6\n",
+        "wants 6 datapoints of 5",
+    ),
+    (
+        "      EvaluationPeriods: 3\n      DatapointsToAlarm: 2\n",
+        "      EvaluationPeriods: 3\n      DatapointsToAlarm: 0\n",
+        "wants 0 datapoints of 3",
+    ),
+    ("      Period: 900\n", "      Period: 90\n", "is no whole minute"),
+    ("      Period: 900\n", "      Period: 10\n", "is no whole minute"),
     // Alarms on AWS's metrics.
     ("ApproximateNumberOfMessagesVisible\n", "NumberOfMessagesSent\n", "does not say that something waits"),
     ("Value: !GetAtt WriteDeadLetters.QueueName", "Value: !Ref WriteDeadLetters", "its URL, not its name"),
@@ -169,6 +205,113 @@ const SLIPS: &[(&str, &str, &str)] = &[
         "drops metrics",
     ),
     (", RetentionInDays: !Ref LogRetentionDays}", "}", "for ever"),
+    // Environments.
+    ("          SPREADSHEET_ID: !Ref SpreadsheetId\n", "", "Writer does not start without SPREADSHEET_ID"),
+    (
+        "SPREADSHEET_ID: !Ref SpreadsheetId",
+        "SPREAD_SHEET_ID: !Ref SpreadsheetId",
+        "Writer never reads SPREAD_SHEET_ID",
+    ),
+    (
+        "        SUBMISSIONS_TABLE: !Ref SubmissionsTable\n",
+        "        TABLE: !Ref SubmissionsTable\n",
+        "Sweeper does not start without SUBMISSIONS_TABLE",
+    ),
+    ("          SETTLE_SECONDS: !Ref SettleSeconds\n", "", "SETTLE_SECONDS of Writer cannot be changed"),
+    (
+        "          SEND_TIMEOUT_MS: !Ref SendTimeoutMs\n",
+        "          SEND_TIMEOUT_MS: !Ref AppendTimeoutMs\n",
+        "SEND_TIMEOUT_MS of Acknowledger is",
+    ),
+    (
+        "          WRITE_QUEUE_URL: !Ref WriteQueue\n",
+        "          WRITE_QUEUE_URL: !Ref AcknowledgeQueue\n",
+        "WRITE_QUEUE_URL of Webhook is",
+    ),
+    (
+        "          BOT_TOKEN_PARAMETER: !Sub ${ParameterPrefix}/bot-token\n",
+        "          BOT_TOKEN: !Sub ${ParameterPrefix}/bot-token\n",
+        "BOT_TOKEN of Acknowledger can be read",
+    ),
+    (
+        "          WEBHOOK_SECRET_PARAMETER: ",
+        "          WEBHOOK_SECRET: ",
+        "WEBHOOK_SECRET of Webhook can be read",
+    ),
+    (
+        "          GOOGLE_CREDENTIALS_PARAMETER: ",
+        "          GOOGLE_CREDENTIALS: ",
+        "GOOGLE_CREDENTIALS of Writer can be read",
+    ),
+    (
+        "${ParameterPrefix}/google-credentials\n",
+        "${ParameterPrefix}/bot-token\n",
+        "GOOGLE_CREDENTIALS_PARAMETER of Writer is",
+    ),
+    (
+        "          SHEET_NAME: !Ref SheetName\n",
+        "          SHEET_NAME_PARAMETER: !Sub ${ParameterPrefix}/sheet-name\n",
+        "Writer reads no parameter SHEET_NAME_PARAMETER",
+    ),
+    (
+        "          TELEGRAM_BOT: !Ref TelegramBot\n",
+        "          TELEGRAM_BOT: !If [HasCatalog, !Ref TelegramBot, !Ref AWS::NoValue]\n",
+        "Webhook does not always get TELEGRAM_BOT",
+    ),
+    (
+        "CATALOG_PARAMETER: !If [HasCatalog, !Ref CatalogParameter, !Ref AWS::NoValue]",
+        "CATALOG_PARAMETER: !Ref CatalogParameter",
+        "CATALOG_PARAMETER of Webhook is",
+    ),
+    (
+        "          OPERATOR_CHAT: !If [HasOperatorChat, !Ref OperatorChat, !Ref AWS::NoValue]\n",
+        "",
+        "OPERATOR_CHAT of Acknowledger cannot be changed",
+    ),
+    // What the stack gives out.
+    ("        SETTLE_SECONDS=${SettleSeconds}\n", "", "the stack does not give out SETTLE_SECONDS"),
+    ("        ACKNOWLEDGE_QUEUE_URL=${AcknowledgeQueue}\n", "", "does not give out ACKNOWLEDGE_QUEUE_URL"),
+    ("        BOT_TOKEN_PARAMETER=", "        BOT_TOKEN=", "gives out BOT_TOKEN, which"),
+    ("        WEBHOOK_URL=", "        WEBHOOK=", "the command never reads WEBHOOK"),
+    ("SETTLE_SECONDS=${SettleSeconds}", "SETTLE_SECONDS=${LeaseSeconds}", "as SETTLE_SECONDS"),
+    // The door's log.
+    (
+        "apigateway/${AWS::StackName}\", RetentionInDays: !Ref LogRetentionDays}",
+        "apigateway/${AWS::StackName}\"}",
+        "ApiLogs keeps what it has for ever",
+    ),
+    (
+        "DestinationArn: !GetAtt ApiLogs.Arn",
+        "DestinationArn: !Sub arn:${AWS::Partition}:logs:elsewhere",
+        "into a group without an end",
+    ),
+    ("$context.routeKey", "$context.identity.sourceIp", "logs more than how a request went"),
+    // The schedule's role.
+    (
+        "            RoleArn: !GetAtt ScheduleRole.Arn\n",
+        "            RoleArn: !GetAtt SweeperRole.Arn\n",
+        "acts by another role",
+    ),
+    (
+        "                Action: lambda:InvokeFunction\n",
+        "                Action: lambda:InvokeAsync\n",
+        "something else than start the sweeper",
+    ),
+    (
+        "function:${AWS::StackName}-sweeper",
+        "function:${AWS::StackName}-writer",
+        "something else than start the sweeper",
+    ),
+    (
+        "Principal: {Service: scheduler.amazonaws.com}",
+        "Principal: {Service: events.amazonaws.com}",
+        "ScheduleRole may be assumed by others",
+    ),
+    (
+        "Principal: {Service: lambda.amazonaws.com}",
+        "Principal: {AWS: \"*\"}",
+        "WebhookRole may be assumed by others",
+    ),
     // The door.
     ("      RouteKey: POST /telegram", "      RouteKey: $default", "another route"),
     ("        ThrottlingRateLimit: 50\n", "", "not throttled"),
@@ -210,6 +353,57 @@ fn the_runbook_has_every_alarm_by_its_name_and_no_other() {
     named.sort_unstable();
     assert!(named.len() > 20 && named.len() == alarms.len(), "{named:?}");
     assert_eq!(told, named);
+}
+
+#[test]
+fn no_alarm_can_be_taken_out_unnoticed() {
+    let template = Template::deployed();
+    let alarms = template.resources("AWS::CloudWatch::Alarm");
+    let found_without = |alarm: &str| findings(&template.without(alarm));
+    for (name, alarm) in &alarms {
+        let found = found_without(name);
+        assert!(
+            found.iter().any(|finding| finding.contains("no alarm")),
+            "{name} is missed by nobody: {found:?}"
+        );
+        let of_ours = MUST.iter().find(|(function, metric)| {
+            alarm["MetricName"] == metric.name() && alarm["Dimensions"][0]["Value"]["Ref"] == *function
+        });
+        if let Some((function, metric)) = of_ours {
+            let missed = format!("no alarm watches {} of {function}", metric.name());
+            assert!(found.contains(&missed), "{missed}: {found:?}");
+        }
+    }
+    let ours = alarms.iter().filter(|(_, alarm)| alarm["Namespace"] == "Docket").count();
+    assert_eq!(ours, MUST.len(), "each alarm on a metric of ours stands in the list");
+}
+
+/// What a profile of SAM's says about a parameter that the template does not have, it says to nobody.
+#[test]
+fn every_profile_of_sam_names_parameters_that_the_template_has() {
+    let template = Template::deployed();
+    let path = std::path::PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../infra/samconfig.toml");
+    let text = std::fs::read_to_string(path).expect("infra/samconfig.toml");
+    let profiles: Vec<&str> =
+        text.lines().filter_map(|line| line.strip_prefix('[')?.strip_suffix(".deploy.parameters]")).collect();
+    assert_eq!(profiles, ["default", "production"]);
+    let overrides: Vec<&str> =
+        text.lines().filter_map(|line| line.strip_prefix("parameter_overrides = ")).collect();
+    assert_eq!(overrides.len(), profiles.len());
+    for (profile, overrides) in profiles.iter().zip(overrides) {
+        let pairs: Vec<(&str, &str)> =
+            overrides.trim_matches('"').split(' ').filter_map(|pair| pair.split_once('=')).collect();
+        assert!(pairs.len() > 2, "{profile}: {overrides}");
+        for (name, value) in pairs {
+            let parameter = template.at(&format!("/Parameters/{name}"));
+            assert!(!parameter.is_null(), "{profile}: the template has no parameter {name}");
+            let allowed = parameter["AllowedValues"].as_array();
+            let fits = |one: &serde_json::Value| {
+                one == value || one.as_u64().is_some_and(|number| number.to_string() == value)
+            };
+            assert!(allowed.is_none_or(|all| all.iter().any(fits)), "{profile}: {name} may not be {value}");
+        }
+    }
 }
 
 /// SAM's cache compares the folder of each function, and most of what is deployed stands in `shared/`.

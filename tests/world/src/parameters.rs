@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Value, json};
 
@@ -16,9 +17,9 @@ use crate::exchange::{Answer, Fake, Request};
 const NAMES_MAX: usize = 10;
 
 /// Parameters, all of them SecureStrings.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 pub struct FakeParameters {
-    values: BTreeMap<String, String>,
+    values: Mutex<BTreeMap<String, String>>,
     /// Seconds since the epoch.
     put_at: i64,
 }
@@ -27,7 +28,21 @@ impl FakeParameters {
     /// With these names and values.
     pub fn of<'a>(pairs: impl IntoIterator<Item = (&'a str, String)>) -> Self {
         let values = pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-        Self { values, put_at: 0 }
+        Self { values: Mutex::new(values), put_at: 0 }
+    }
+
+    /// Puts a parameter, over one of this name.
+    pub fn put(&self, name: &str, value: &str) {
+        self.values().insert(name.to_owned(), value.to_owned());
+    }
+
+    /// There is none of this name any more.
+    pub fn delete(&self, name: &str) {
+        self.values().remove(name);
+    }
+
+    fn values(&self) -> MutexGuard<'_, BTreeMap<String, String>> {
+        self.values.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// All of them put at this second since the epoch.
@@ -48,8 +63,9 @@ impl FakeParameters {
             return reply(400, &json!({"__type": "ValidationException", "message": "1 to 10 names"}));
         }
         let readable = asked["WithDecryption"] == true;
+        let values = self.values();
         let found = |name: &&str| {
-            let value = self.values.get(*name)?;
+            let value = values.get(*name)?;
             let shown = if readable { value.as_str() } else { "AQICAHh-encrypted" };
             let arn = format!("arn:aws:ssm:us-east-1:000000000000:parameter{name}");
             Some(json!({
@@ -62,7 +78,7 @@ impl FakeParameters {
             }))
         };
         let parameters: Vec<Value> = names.iter().filter_map(found).collect();
-        let invalid: Vec<&&str> = names.iter().filter(|name| !self.values.contains_key(**name)).collect();
+        let invalid: Vec<&&str> = names.iter().filter(|name| !values.contains_key(**name)).collect();
         reply(200, &json!({"Parameters": parameters, "InvalidParameters": invalid}))
     }
 }

@@ -12,7 +12,7 @@ use crate::reach;
 
 pub(super) async fn check(environment: &Environment, checks: &mut Vec<Check>) {
     const SHEET: &str = "spreadsheet";
-    let sheet = match reach::sheet(environment) {
+    let sheet = match reach::sheet(environment).await {
         Ok(sheet) => sheet,
         Err(stopped) => {
             checks.push(Check::wrong(SHEET, stopped.message(), "mend the setting that is named"));

@@ -69,7 +69,7 @@ type Read = fn(&Environment) -> Result<(), ConfigError>;
 
 /// Every setting by itself, then those that must fit each other.
 pub(super) fn check(environment: &Environment, checks: &mut Vec<Check>) {
-    let settings: [(&str, Read); 16] = [
+    let settings: [(&str, Read); 17] = [
         ("SUBMISSIONS_TABLE", |e| e.submissions_table().map(drop)),
         ("CONVERSATIONS_TABLE", |e| e.conversations_table().map(drop)),
         ("WRITE_QUEUE_URL", |e| e.queue_url("WRITE_QUEUE_URL").map(drop)),
@@ -85,6 +85,7 @@ pub(super) fn check(environment: &Environment, checks: &mut Vec<Check>) {
         ("TELEGRAM_ENDPOINT", |e| e.telegram_endpoint().map(drop)),
         ("CATALOG", |e| e.catalog().map(drop)),
         ("RETENTION_DAYS", |e| e.retention_days().map(drop)),
+        ("SETTLE_SECONDS", |e| e.settle_seconds().map(drop)),
         ("SWEEPER_SCHEDULE", |e| e.sweeper_schedule().map(drop)),
     ];
     for (name, read) in settings {

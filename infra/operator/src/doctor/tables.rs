@@ -1,4 +1,4 @@
-//! The tables: their keys, indexes, expiry and recovery; and whether anything in them is overdue.
+//! The tables: their keys, indexes, expiry and recovery; and whether anything in them is overdue or waits for a person.
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::{
@@ -11,7 +11,7 @@ use docket_adapters::dynamodb::DynamoSubmissions;
 use docket_domain::limits::RETENTION_DAYS;
 use docket_domain::moment::Moment;
 use docket_domain::ports::Submissions as _;
-use docket_domain::status::DueStep;
+use docket_domain::status::{DueStep, ReviewReason, WriteReview};
 
 use super::{Check, aws_failed, not_seen};
 
@@ -66,7 +66,9 @@ pub(super) async fn check(environment: &Environment, sdk: &SdkConfig, now: Momen
         checks.push(recovery(&client, &table).await);
     }
     if let Ok(table) = environment.submissions_table() {
-        checks.push(overdue(&DynamoSubmissions::new(client, table, RETENTION_DAYS), now).await);
+        let submissions = DynamoSubmissions::new(client, table, RETENTION_DAYS);
+        checks.push(overdue(&submissions, now).await);
+        checks.push(reviews(&submissions).await);
     }
 }
 
@@ -166,5 +168,35 @@ async fn overdue(submissions: &DynamoSubmissions, now: Moment) -> Check {
         NAME,
         format!("something has been due for {oldest} s"),
         "look at the schedule and the queues below, then at the log groups of writer and acknowledger",
+    )
+}
+
+/// What waits for a person, by reason. A misplaced row comes first: all that is pending waits for it too.
+async fn reviews(submissions: &DynamoSubmissions) -> Check {
+    const NAME: &str = "open reviews";
+    const COUNTED_MAX: usize = 1_000;
+    let misplaced = ReviewReason::Write(WriteReview::MisplacedRow);
+    let mut open = Vec::new();
+    for reason in ReviewReason::ALL {
+        let count = match submissions.reviews(reason, COUNTED_MAX).await {
+            Ok(found) => found.len(),
+            Err(error) => return aws_failed(NAME, &error.to_string(), "dynamodb:Query on the index reviews"),
+        };
+        let at_least = if count == COUNTED_MAX { "at least " } else { "" };
+        match count {
+            0 => {}
+            _ if reason == misplaced => {
+                open.insert(0, format!("{at_least}{count} {}, for which the sheet stops", reason.as_str()))
+            }
+            _ => open.push(format!("{at_least}{count} {}", reason.as_str())),
+        }
+    }
+    if open.is_empty() {
+        return Check::ok(NAME, "none");
+    }
+    Check::wrong(
+        NAME,
+        open.join("; "),
+        "docket reviews, then docket show REFERENCE: it says what may be ordered (runbook, part 2)",
     )
 }

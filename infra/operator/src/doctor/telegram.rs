@@ -2,7 +2,7 @@
 
 use docket_adapters::config::Environment;
 use docket_adapters::http::server_time;
-use docket_adapters::telegram::BotError;
+use docket_adapters::telegram::{BotError, WebhookInfo};
 use docket_domain::moment::Moment;
 
 use super::Check;
@@ -52,8 +52,19 @@ pub(super) async fn check(environment: &Environment, now: Moment, checks: &mut V
             format!("{}; {} updates wait", remembered.info.url, remembered.info.pending_update_count),
         )),
         Ok(remembered) => {
-            checks.push(Check::wrong("webhook", remembered.wrong.join("; "), "docket webhook set"))
+            let cure = cure(&remembered.info, &url);
+            checks.push(Check::wrong("webhook", remembered.wrong.join("; "), cure));
         }
+    }
+}
+
+/// Telling Telegram again mends what it remembers and a secret that it has wrong (401), and nothing else.
+fn cure(info: &WebhookInfo, url: &str) -> &'static str {
+    let refused = info.last_error_message.as_deref().is_some_and(|words| words.contains("401"));
+    if refused || !webhook::differences(info, url).is_empty() {
+        "docket webhook set"
+    } else {
+        "the webhook's log group says why it fails; Telegram delivers again by itself for a day"
     }
 }
 

@@ -61,7 +61,7 @@ async fn the_operator_is_told_of_a_review_when_it_opens_and_once_a_day_until_it_
     let since = world.record(&reference).await.reviews()[0].since.whole_second();
     let wanted =
         format!("A person is needed: {reference}, ack_uncertain since {since}. Run: docket show {reference}");
-    assert_eq!(told(&world), [wanted.clone()]);
+    assert_eq!(told(&world), std::slice::from_ref(&wanted));
     for day in 2..=3 {
         // The minutes from here on are those around the next day's moment.
         hours(&mut world, 23);

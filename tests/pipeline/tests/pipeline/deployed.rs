@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use docket_template::Template;
+use docket_template::environment::given_to_command;
 use docket_template::shape::allowed;
 use docket_template::sources::FUNCTIONS;
 use docket_world::World;
@@ -37,6 +38,8 @@ async fn environment_in_template(
         let known = own.pairs().iter().find(|(own, _)| own == name).map(|(_, value)| value.clone());
         let value = match name.strip_suffix("_PARAMETER") {
             Some(setting) => format!("/docket/{setting}"),
+            // Its default is empty, and leaves it out.
+            None if name == "OPERATOR_CHAT" => CHAT.to_string(),
             None => known.or_else(|| template.filled(value)).unwrap(),
         };
         pairs.push((name.clone(), value));
@@ -88,20 +91,11 @@ async fn the_template_gives_each_function_exactly_the_settings_that_it_reads() {
     world.check_rules().await;
 }
 
-/// The names in the stack's output `Settings`, those too that a parameter has to be given for.
-fn given_to_the_command(template: &Template) -> Vec<String> {
-    let output = template.at("/Outputs/Settings/Value/Fn::Sub");
-    let optional = output[1].as_object().unwrap().values().map(|chosen| &chosen["Fn::If"][1]["Fn::Sub"]);
-    let texts = std::iter::once(&output[0]).chain(optional).map(|text| text.as_str().unwrap());
-    let lines = texts.flat_map(str::lines).filter_map(|line| line.split_once('='));
-    lines.map(|(name, _)| name.to_owned()).collect()
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn the_stack_gives_out_exactly_the_settings_that_the_command_reads() {
     let template = Template::deployed();
     let world = World::start().await;
-    let given = given_to_the_command(&template);
+    let given: Vec<String> = given_to_command(&template).into_keys().collect();
     let all_empty = given.iter().filter(|name| !name.ends_with("_PARAMETER"));
     let all_empty = all_empty.fold(Environment::of_aws(world.engines.dynamodb_url()), |environment, name| {
         environment.with(name, "")

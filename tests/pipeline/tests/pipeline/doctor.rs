@@ -13,23 +13,23 @@ use crate::executables::{Environment, environment_of_operator};
 use crate::operator::{docket, shows_no_secret};
 use crate::setup_webhook::post;
 
-const CHAT: i64 = 7_100_000_001;
+pub(crate) const CHAT: i64 = 7_100_000_001;
 const URL: &str = "https://docket.example.org/telegram";
 /// What no embedded engine knows: recovery of tables.
 const NOT_KNOWN_HERE: &str = "recovery of";
 
 /// A deployment as it should be, on this machine.
-struct Deployment {
-    world: World,
+pub(crate) struct Deployment {
+    pub(crate) world: World,
     following: JoinHandle<()>,
-    environment: Environment,
+    pub(crate) environment: Environment,
     write: String,
     write_letters: String,
     acknowledge: String,
 }
 
 impl Deployment {
-    async fn good() -> Self {
+    pub(crate) async fn good() -> Self {
         let world = World::start().await;
         let following = world.clock.follow_real_time();
         let prefix = world.tables.submissions.trim_end_matches("-submissions").to_owned();
@@ -76,7 +76,7 @@ async fn queue(
 }
 
 /// The lines of the report that are not ok, but for what nobody can know on this machine.
-fn complaints(environment: &Environment) -> Vec<Value> {
+pub(crate) fn complaints(environment: &Environment) -> Vec<Value> {
     let ran = docket(environment, &["doctor", "--json"]);
     shows_no_secret(&ran);
     let report: Vec<Value> =
@@ -97,7 +97,7 @@ fn complaints(environment: &Environment) -> Vec<Value> {
 
 /// Exactly this is wrong, and these words stand in what was found or in its cure.
 #[track_caller]
-fn complains(environment: &Environment, check: &str, words: &str) {
+pub(crate) fn complains(environment: &Environment, check: &str, words: &str) {
     let complaints = complaints(environment);
     let about =
         |line: &&Value| line["check"].as_str().unwrap().starts_with(check) && line["result"] == "wrong";

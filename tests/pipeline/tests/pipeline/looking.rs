@@ -267,6 +267,19 @@ async fn settings_are_taken_from_the_stack_by_its_name_whatever_the_shell_still_
         docket(&environment, &["--stack", "docket", "--region", "eu-north-1", "reviews", "--json"]).json(),
         json!([])
     );
+    // The settle time is the stack's too, and a secret is where the stack says.
+    let given = format!(
+        "SUBMISSIONS_TABLE={}\nSETTLE_SECONDS=0\nGOOGLE_CREDENTIALS_PARAMETER=/docket/google-credentials\n",
+        world.tables.submissions
+    );
+    let wrong =
+        world.wire.gate("operator", Side::Parameters, stack("docket", vec![("Settings", given)])).await;
+    let shell = aws.clone().with("SETTLE_SECONDS", "300").with("GOOGLE_CREDENTIALS", "hidden");
+    let with_wrong = shell.with("AWS_ENDPOINT_URL_CLOUDFORMATION", wrong.url());
+    let recheck = docket(&with_wrong, &["recheck", references[0].as_str(), "--stack", "docket"]);
+    assert!(recheck.refused(2).contains("SETTLE_SECONDS must be between"), "{}", recheck.stderr);
+    let doctor = docket(&with_wrong, &["doctor", "--stack", "docket"]);
+    assert!(!doctor.stdout.contains("are both set"), "{}", doctor.stdout);
     assert!(docket(&environment, &["reviews", "--stack", "dockett"]).refused(1).contains("no stack dockett"));
     let no_settings = aws.clone().with("AWS_ENDPOINT_URL_CLOUDFORMATION", others.url());
     assert!(docket(&no_settings, &show).refused(1).contains("gives out no Settings"));

@@ -73,7 +73,7 @@ fn allowed(reason: ReviewReason) -> Vec<Kind> {
 }
 
 /// A world in which one enquiry waits for a person, for this reason.
-async fn in_review(reason: ReviewReason) -> (World, Reference) {
+pub(crate) async fn in_review(reason: ReviewReason) -> (World, Reference) {
     use WriteReview as W;
     let mut world = world().await;
     let reference = match reason {

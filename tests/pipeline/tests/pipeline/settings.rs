@@ -114,6 +114,16 @@ async fn a_malformed_setting_stops_its_function_by_name_and_its_value_is_not_sho
         let said = refusal(function, environment).await;
         assert!(said.contains(name), "{name}: {said}");
     }
+    // Both names of one parameter: nobody could say which counts.
+    let twice = environment_of("webhook", &world)
+        .with("WEBHOOK_SECRET_PREVIOUS_PARAMETER", "/docket/previous")
+        .with("WEBHOOK_SECRET_PARAMETER_PREVIOUS", "/docket/previous");
+    let twice = refusal("webhook", twice).await;
+    assert!(
+        twice
+            .contains("WEBHOOK_SECRET_PREVIOUS_PARAMETER and WEBHOOK_SECRET_PARAMETER_PREVIOUS are both set"),
+        "{twice}"
+    );
     // A settle time within Google's own processing time, where the sheet is Google's.
     let at_google = environment_of("writer", &world).without("SHEETS_ENDPOINT").with("SETTLE_SECONDS", "5");
     assert!(refusal("writer", at_google).await.contains("SETTLE_SECONDS"));
