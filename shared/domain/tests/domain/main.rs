@@ -10,6 +10,7 @@ mod write;
 mod acknowledgement;
 mod reachable;
 mod lookups;
+mod erasure;
 mod append_answers;
 mod send_answers;
 mod rows;

@@ -1,6 +1,7 @@
 //! The store and the doorbells, over the real SDK and the embedded engines: what the ports promise, also when an answer
 //! is lost between the two.
 
+mod alerts;
 mod confirm;
 mod conversations;
 mod doorbells;
