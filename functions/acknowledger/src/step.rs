@@ -150,22 +150,19 @@ impl<S: Submissions + Alerts, T: Messenger, C: Clock, M: Meter> Acknowledger<S, 
         }
         let Some(chat) = self.operator_chat else { return Ok(Onward::Next) };
         self.pace.left(chat, self.clock.now());
-        let (onward, told, cause) = match self.messenger.send(chat, &alert::text(record)).await {
+        let (told, cause) = match self.messenger.send(chat, &alert::text(record)).await {
             SendOutcome::Accepted { .. } => return Ok(Onward::Next),
             // Perhaps told. Nobody is told twice of what is on a list anyway.
-            SendOutcome::Unknown(cause) => (Onward::Next, true, cause),
-            SendOutcome::Refused(cause) => (Onward::Next, true, cause),
-            SendOutcome::Moved { .. } => (Onward::Next, true, Cause::new("chat_moved")),
-            SendOutcome::NotSent(reason) => match reason {
-                NotSent::TryAgain(_) => (Onward::Next, false, reason.cause()),
-                NotSent::Busy { .. } | NotSent::Halt(_) => (Onward::Stop, false, reason.cause()),
-            },
+            SendOutcome::Unknown(cause) | SendOutcome::Refused(cause) => (true, cause),
+            SendOutcome::Moved { .. } => (true, Cause::new("chat_moved")),
+            SendOutcome::NotSent(reason) => (false, reason.cause()),
         };
         tracing::warn!(%reference, step = "alert", outcome = "not_told", %cause, "the operator's chat was not reached");
         if !told {
             self.submissions.take_back(reference, now).await?;
         }
-        Ok(onward)
+        // Whatever Telegram says about the operator's chat holds up no customer's message.
+        Ok(Onward::Next)
     }
 
     fn text(&self, record: &Record) -> String {

@@ -11,7 +11,7 @@ use docket_domain::metric::Metric;
 use docket_domain::moment::Moment;
 use docket_domain::ports::{Clock, Doorbell, Meter, StoreError, Submissions};
 use docket_domain::reference::Reference;
-use docket_domain::status::{DueStep, ReviewReason};
+use docket_domain::status::{DueStep, ReviewReason, WriteReview};
 
 /// Open reviews counted for each reason at most.
 const REVIEWS_COUNTED_MAX: usize = 1_000;
@@ -63,7 +63,7 @@ impl<S: Submissions, W: Doorbell, A: Doorbell, C: Clock, M: Meter> Sweeper<S, W,
             }
         }
         // Last: a customer's message goes before an operator's.
-        alerts.truncate(ALERTS_PER_SWEEP_MAX);
+        let alerts = some_of(alerts, now);
         self.ring(DueStep::Acknowledge, &alerts, deadline, &mut Swept::default()).await;
         whole?;
         self.meter.record(Metric::Sweeps, 1.0);
@@ -101,7 +101,7 @@ impl<S: Submissions, W: Doorbell, A: Doorbell, C: Clock, M: Meter> Sweeper<S, W,
         &self,
         now: Moment,
         swept: &mut Swept,
-        alerts: &mut Vec<Reference>,
+        alerts: &mut Vec<(ReviewReason, Reference)>,
     ) -> Result<(), StoreError> {
         for reason in ReviewReason::ALL {
             let open = self.submissions.reviews(reason, REVIEWS_COUNTED_MAX).await?;
@@ -109,7 +109,7 @@ impl<S: Submissions, W: Doorbell, A: Doorbell, C: Clock, M: Meter> Sweeper<S, W,
             let oldest = open.first().map_or(0, |(_, review)| now.seconds_since(review.since));
             swept.oldest_review_seconds = swept.oldest_review_seconds.max(oldest);
             let owed = open.into_iter().filter(|(_, review)| alert::is_rung_for(review.since, now));
-            alerts.extend(owed.map(|(reference, _)| reference));
+            alerts.extend(owed.map(|(reference, _)| (reason, reference)));
         }
         Ok(())
     }
@@ -123,4 +123,16 @@ impl<S: Submissions, W: Doorbell, A: Doorbell, C: Clock, M: Meter> Sweeper<S, W,
         self.meter.record(Metric::OldestDueAge, swept.oldest_due_seconds as f64);
         tracing::info!(step = "sweep", outcome = "done", rung, open_reviews = swept.open_reviews, "swept");
     }
+}
+
+/// As many as one sweep rings for: what stops the whole sheet each time, and of the others in turn, minute by minute.
+fn some_of(owed: Vec<(ReviewReason, Reference)>, now: Moment) -> Vec<Reference> {
+    let stops_the_sheet = ReviewReason::Write(WriteReview::MisplacedRow);
+    let (urgent, others): (Vec<_>, Vec<_>) =
+        owed.into_iter().partition(|(reason, _)| *reason == stops_the_sheet);
+    let minute = usize::try_from(now.seconds() / 60).unwrap_or(0);
+    let turn = minute.wrapping_mul(ALERTS_PER_SWEEP_MAX) % others.len().max(1);
+    let in_turn = others.iter().cycle().skip(turn).take(others.len());
+    let references = urgent.iter().chain(in_turn).map(|(_, reference)| reference.clone());
+    references.take(ALERTS_PER_SWEEP_MAX).collect()
 }

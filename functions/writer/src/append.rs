@@ -17,7 +17,7 @@ use docket_domain::ports::{Applied, Clock, Doorbell, Meter, Sheet, StoreError, S
 use docket_domain::reference::Reference;
 use docket_domain::row::Row;
 use docket_domain::status::{
-    AttemptToken, By, Cause, Finding, Record, ReviewReason, WriteEvent, WriteReview, WriteState,
+    AttemptToken, By, Cause, Finding, Record, ReviewReason, Wait, WriteEvent, WriteReview, WriteState,
 };
 use futures::{StreamExt as _, stream};
 use uuid::Uuid;
@@ -28,10 +28,18 @@ use crate::{Failed, Writer};
 /// may send many rows off alone.
 const ALONE_PER_INVOCATION_MAX: usize = 10;
 
-/// Nobody knows yet, or nobody has kept, what became of the row.
+/// Nobody knows yet, or nobody has kept, what became of the row: it may lie astray. One that was seen in its column since does
+/// not, whatever it says.
 fn is_unsettled(state: &WriteState) -> bool {
     match state {
-        WriteState::Attempting { .. } | WriteState::Uncertain { .. } => true,
+        WriteState::Attempting { .. } | WriteState::Uncertain { wait: Wait::Due(_), .. } => true,
+        WriteState::Uncertain { wait: Wait::Review { reason, .. }, .. } => match reason {
+            WriteReview::MisplacedRow
+            | WriteReview::NoMatchingRow
+            | WriteReview::SheetUnreadable
+            | WriteReview::WriteRefused => true,
+            WriteReview::RowDiffers | WriteReview::SeveralRows => false,
+        },
         WriteState::Pending { .. } | WriteState::Confirmed { .. } | WriteState::Abandoned => false,
     }
 }

@@ -1,7 +1,7 @@
 //! The four questions that must always have an answer, for any reference.
 
 use docket_domain::status::{
-    AckState, Acknowledgement, Record, ReviewReason, Write, WriteReview, WriteState,
+    AckState, Acknowledgement, Cause, Record, ReviewReason, WriteReview, WriteState,
 };
 
 /// The answers, in the order of the questions.
@@ -29,7 +29,7 @@ impl Answers {
                 "Yes: confirmed by the customer at {}, and kept.",
                 record.submission.confirmed_at
             ),
-            row: row(&record.write),
+            row: row(record),
             acknowledgement: acknowledgement(record),
             attention: attention(record),
         }
@@ -41,10 +41,19 @@ impl Answers {
     }
 }
 
-fn row(write: &Write) -> String {
-    match &write.state {
+fn row(record: &Record) -> String {
+    match &record.write.state {
+        WriteState::Confirmed { evidence } if record.erased_at.is_some() => {
+            format!("Its row was there ({evidence}), and was deleted with its customer's data.")
+        }
+        WriteState::Uncertain { attempt, cause, .. } if *cause == Cause::found_before_append() => {
+            format!(
+                "Not known: what was found at {}, right before another append, does not settle it.",
+                attempt.at
+            )
+        }
         // Nobody saw it then; that is all.
-        WriteState::Pending { cause, .. } if write.is_looked_for_first() => {
+        WriteState::Pending { cause, .. } if record.write.is_looked_for_first() => {
             let last = cause.as_ref().map(|cause| format!("; the last try was turned away ({cause})"));
             format!(
                 "Not known: no row was seen when an operator ordered another append{}.",

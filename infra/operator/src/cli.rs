@@ -214,6 +214,9 @@ struct Erase {
     /// How a write that evidence has not settled is to be left.
     #[arg(long, value_enum)]
     settle: Option<SettleAs>,
+    /// Also copies, and rows that say something else than the record. They may be somebody else's: look first.
+    #[arg(long)]
+    all_rows: bool,
     /// Why, for whoever reads the history. Not the person's name.
     #[arg(long, value_name = "WORDS", value_parser = because)]
     because: String,
@@ -490,14 +493,24 @@ async fn erased(erase: Erase, environment: &Environment) -> Result<Printed, Stop
         SettleAs::Recorded => Settle::Recorded,
         SettleAs::Abandoned => Settle::Abandoned,
     });
-    let terms = erase::Terms { settle, why: erase.because };
+    let terms = erase::Terms { settle, why: erase.because, all_rows: erase.all_rows };
     let eraser = reach::eraser(environment).await?;
     let plan = eraser.plan(whom, &terms, &mut shown()).await?;
     if !erase.yes && !confirmed(&plan.page(&eraser.place), "Erase it? Type yes: ") {
         return Err(Stopped::Refused("nothing was erased: it needs a yes (or --yes)".into()));
     }
     let leaves_something = plan.leaves_something();
-    let gone = eraser.carry_out(plan, &terms).await?;
+    let mut gone = Vec::new();
+    let done = eraser
+        .carry_out(plan, &terms, |one| gone.push(one), |waits| anstream::eprintln!("docket: {waits}"))
+        .await;
+    if let Err(stopped) = done {
+        // What went before it broke off; a repeat does not find it any more.
+        for one in &gone {
+            anstream::eprintln!("{}", one.page());
+        }
+        return Err(stopped);
+    }
     let text = if erase.json { pretty(&json::erased(&gone)) } else { erase::page(&gone) };
     Ok(Printed { text, exit_status: u8::from(leaves_something) })
 }

@@ -4,13 +4,17 @@
 //! In this order, since the record tells which rows are theirs: whatever is broken off is repeated, and finds less to do. What
 //! will go is shown before anything does. Backups and the spreadsheet's version history keep what they keep, each for its time.
 
+use std::collections::BTreeSet;
+
 use docket_adapters::dynamodb::{DynamoConversations, DynamoSubmissions};
 use docket_adapters::sheets::{GoogleSheet, Place};
 use docket_domain::outcome::NotApplied;
-use docket_domain::ports::{Applied, Clock, StoreError, Submissions, WholeSheet as _};
+use docket_domain::ports::{Applied, Clock, Sheet as _, StoreError, Submissions, WholeSheet as _};
 use docket_domain::reference::Reference;
-use docket_domain::status::{By, NotErasable, Record, Settle};
+use docket_domain::row::Row;
+use docket_domain::status::{By, Finding, NotErasable, Record, Settle};
 use docket_domain::submission::ChatId;
+use serde_json::Value;
 
 use crate::Stopped;
 use crate::cure::by_google;
@@ -18,6 +22,9 @@ use crate::find::Wanted;
 use crate::removal::{self, LOOKS_MAX, PAUSE_MS};
 use crate::scan::{self, Progress};
 use crate::visible::visible;
+
+/// Rows of the sheet read at once.
+const ROWS_AT_ONCE: u32 = 2_000;
 
 /// The surroundings.
 #[derive(Debug)]
@@ -40,19 +47,25 @@ pub enum Whom {
 }
 
 /// How it is ordered.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Terms {
     pub settle: Option<Settle>,
     pub why: String,
+    /// Also copies, and rows that say something else than the record: they may be somebody else's.
+    pub all_rows: bool,
 }
 
 /// What will go of one enquiry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Planned {
-    pub record: Record,
-    /// In A1 notation, the last one; and how many there are.
+    pub reference: Reference,
+    /// None: it was forgotten long ago, and its rows are there still.
+    pub record: Option<Record>,
+    /// How many rows carry the reference.
     pub rows: usize,
-    /// Cells that hold the reference elsewhere: these are a person's to clear.
+    /// What they are, in words.
+    pub seen: String,
+    /// Cells that hold the reference elsewhere on the tab: these are a person's to clear.
     pub astray: Vec<String>,
 }
 
@@ -97,24 +110,44 @@ impl<G: Clock, C: Clock> Eraser<G, C> {
         terms: &Terms,
         progress: &mut impl FnMut(Progress),
     ) -> Result<Plan, Stopped> {
-        let (records, unread) = match &whom {
-            Whom::Reference(reference) => (vec![crate::show(&self.submissions, reference).await?], 0),
-            Whom::Chat(chat) => self.of_chat(*chat, progress).await?,
+        let (records, rows_of, unread) = match &whom {
+            Whom::Reference(reference) => {
+                let record = self.submissions.get(reference).await?;
+                (record.into_iter().collect(), BTreeSet::from([reference.clone()]), 0)
+            }
+            Whom::Chat(chat) => {
+                let (records, unread) = self.records_of(*chat, progress).await?;
+                (records, self.rows_of(*chat, progress).await?, unread)
+            }
         };
         let mut enquiries = Vec::new();
-        for record in records {
+        for record in &records {
             let reference = &record.submission.reference;
             record
                 .erased(terms.settle, &terms.why, self.clock.now(), &self.by)
                 .map_err(|error| refused(reference, error))?;
-            let rows = self.last_place(reference).await?.as_ref().map_or(0, Place::times);
-            let astray = self.sheet.astray(reference).await.map_err(|reason| self.unread(&reason))?;
-            enquiries.push(Planned { record, rows, astray });
+            enquiries.push(self.planned(reference.clone(), Some(record.clone()), terms).await?);
         }
-        Ok(Plan { whom, enquiries, unread })
+        for reference in rows_of {
+            if records.iter().any(|record| record.submission.reference == reference) {
+                continue;
+            }
+            // Erased before, or expired: only rows are left.
+            let planned = self.planned(reference, None, terms).await?;
+            if planned.rows > 0 || !planned.astray.is_empty() {
+                enquiries.push(planned);
+            }
+        }
+        match &whom {
+            Whom::Reference(reference) if enquiries.is_empty() => Err(Stopped::Refused(format!(
+                "no submission has the reference {reference}, and no row in {}: docket find",
+                self.place
+            ))),
+            Whom::Reference(_) | Whom::Chat(_) => Ok(Plan { whom, enquiries, unread }),
+        }
     }
 
-    async fn of_chat(
+    async fn records_of(
         &self,
         chat: ChatId,
         progress: &mut impl FnMut(Progress),
@@ -133,23 +166,100 @@ impl<G: Clock, C: Clock> Eraser<G, C> {
         Ok((records, unread))
     }
 
-    /// Carries the plan out, one enquiry after the other.
+    /// References whose rows name the chat: records expire, rows do not.
+    async fn rows_of(
+        &self,
+        chat: ChatId,
+        progress: &mut impl FnMut(Progress),
+    ) -> Result<BTreeSet<Reference>, Stopped> {
+        let stopped = |reason: NotApplied| self.unread(&reason);
+        let last = self.sheet.last_row().await.map_err(stopped)?;
+        let text = |cell: Option<&Value>| cell.and_then(Value::as_str).map(|text| text.trim().to_owned());
+        let mut references = BTreeSet::new();
+        let mut first = 2;
+        while first <= last {
+            let end = last.min(first + ROWS_AT_ONCE - 1);
+            for (_, cells) in self.sheet.rows(first, end).await.map_err(stopped)? {
+                let reference = text(cells.first()).and_then(|text| text.parse().ok());
+                if let Some(reference) = reference
+                    && text(cells.get(5)) == Some(chat.to_string())
+                {
+                    references.insert(reference);
+                }
+            }
+            progress(Progress { of: "rows", done: end as usize, all: Some(last as usize) });
+            first = end + 1;
+        }
+        Ok(references)
+    }
+
+    async fn planned(
+        &self,
+        reference: Reference,
+        record: Option<Record>,
+        terms: &Terms,
+    ) -> Result<Planned, Stopped> {
+        let rows = self.last_place(&reference).await?.as_ref().map_or(0, Place::times);
+        let astray = self.sheet.astray(&reference).await.map_err(|reason| self.unread(&reason))?;
+        let (seen, certain) = self.seen(record.as_ref(), rows).await?;
+        if !certain && !terms.all_rows {
+            return Err(Stopped::Refused(format!(
+                "nothing of {reference} was erased: in {}, {seen}. Look whose they are; --all-rows takes them too",
+                self.place
+            )));
+        }
+        Ok(Planned { reference, record, rows, seen, astray })
+    }
+
+    /// What the rows are, and whether they are certainly theirs.
+    async fn seen(&self, record: Option<&Record>, rows: usize) -> Result<(String, bool), Stopped> {
+        let Some(record) = record.filter(|record| record.erased_at.is_none() && rows == 1) else {
+            let certain = rows == 0 || (rows == 1 && record.is_none());
+            let what = match rows {
+                0 => "no row".to_owned(),
+                1 => "one row, whose record holds no words any more".to_owned(),
+                rows => format!("{rows} rows"),
+            };
+            return Ok((what, certain));
+        };
+        let row = Row::of(&record.submission);
+        let looked = self.sheet.look_up(std::slice::from_ref(&row)).await;
+        let findings = looked.map_err(|reason| self.unread(&reason))?;
+        Ok(match findings.into_iter().next() {
+            Some(Finding::OneEqual { range }) => (format!("one row that says the same, at {range}"), true),
+            Some(Finding::OneDiffers { range }) => {
+                (format!("one row that says something else, at {range}"), false)
+            }
+            Some(Finding::Several { .. } | Finding::None | Finding::Unreadable(_)) | None => {
+                ("rows that move while they are read".to_owned(), false)
+            }
+        })
+    }
+
+    /// Carries the plan out, one enquiry after the other; `gone` hears of each. `waits` hears it when something takes minutes.
     ///
     /// # Errors
     /// What was not erased, and why; it is safe to repeat.
-    pub async fn carry_out(&self, plan: Plan, terms: &Terms) -> Result<Vec<Gone>, Stopped> {
-        let mut gone = Vec::new();
+    pub async fn carry_out(
+        &self,
+        plan: Plan,
+        terms: &Terms,
+        mut gone: impl FnMut(Gone),
+        mut waits: impl FnMut(&str),
+    ) -> Result<(), Stopped> {
         for planned in plan.enquiries {
-            let reference = planned.record.submission.reference.clone();
-            let rows = self.delete_rows(&reference, planned.rows).await?;
-            // Where they stand now that rows below were deleted.
+            let reference = planned.reference;
+            let rows = self.delete_rows(&reference, planned.rows, &mut waits).await?;
+            // Where they stand now that rows were deleted.
             let astray = if planned.astray.is_empty() {
                 Vec::new()
             } else {
                 self.sheet.astray(&reference).await.map_err(|reason| self.unread(&reason))?
             };
-            self.forget(planned.record, terms).await?;
-            gone.push(Gone { reference, rows, astray });
+            if let Some(record) = planned.record {
+                self.forget(record, terms).await?;
+            }
+            gone(Gone { reference, rows, astray });
         }
         if let Whom::Chat(chat) = plan.whom {
             self.conversations.erase(chat).await.map_err(|error| match error {
@@ -160,11 +270,16 @@ impl<G: Clock, C: Clock> Eraser<G, C> {
                 error @ StoreError::Unreadable(_) => error.into(),
             })?;
         }
-        Ok(gone)
+        Ok(())
     }
 
     /// From the last one up, each looked for anew.
-    async fn delete_rows(&self, reference: &Reference, planned: usize) -> Result<Vec<String>, Stopped> {
+    async fn delete_rows(
+        &self,
+        reference: &Reference,
+        planned: usize,
+        waits: &mut impl FnMut(&str),
+    ) -> Result<Vec<String>, Stopped> {
         let mut deleted = Vec::new();
         while let Some(place) = self.last_place(reference).await? {
             if deleted.len() == planned {
@@ -172,7 +287,7 @@ impl<G: Clock, C: Clock> Eraser<G, C> {
                     "{reference} has more rows than were shown: somebody copied one meanwhile; repeat this"
                 )));
             }
-            deleted.push(removal::delete(&self.sheet, &self.clock, &place).await?);
+            deleted.push(removal::delete(&self.sheet, &self.clock, &place, &mut *waits).await?);
         }
         Ok(deleted)
     }
@@ -196,7 +311,7 @@ impl<G: Clock, C: Clock> Eraser<G, C> {
         by_google(&format!("{} could not be read", self.place), reason, self.sheet.account())
     }
 
-    /// Takes the words out of the record, if it is still the one that was shown, or only its conflicts grew.
+    /// Takes the words out of the record, if it is still the one that was shown.
     async fn forget(&self, seen: Record, terms: &Terms) -> Result<(), Stopped> {
         let reference = seen.submission.reference.clone();
         let now = self.clock.now();
@@ -221,18 +336,29 @@ impl Plan {
     /// What a person reads before they agree.
     #[must_use]
     pub fn page(&self, place: &str) -> String {
-        let mut lines = vec![format!("To be erased, in {place} and in the tables:")];
-        for Planned { record, rows, astray } in &self.enquiries {
-            let submission = &record.submission;
-            lines.push(format!(
-                "  {}  of {}, {}, {}: {rows} rows, and the record's words",
-                submission.reference,
-                submission.confirmed_at,
-                visible(&submission.request_type),
-                visible(submission.contact.as_str()),
-            ));
+        let mut lines = vec![format!("To be erased, in {place} (whole rows) and in the tables:")];
+        for Planned { reference, record, seen, astray, .. } in &self.enquiries {
+            let of = record.as_ref().map_or_else(
+                || "its record is gone or erased".to_owned(),
+                |record| {
+                    let submission = &record.submission;
+                    format!(
+                        "of {}, {}, {}",
+                        submission.confirmed_at,
+                        visible(&submission.request_type),
+                        visible(submission.contact.as_str())
+                    )
+                },
+            );
+            lines.push(format!("  {reference}  {of}: {}", visible(seen)));
             if !astray.is_empty() {
                 lines.push(format!("    left to you, delete them by hand: {}", visible(&astray.join(", "))));
+            }
+            let misplaced = record.iter().flat_map(|record| record.history.entries());
+            for why in
+                misplaced.filter(|entry| entry.step == "append_misplaced").filter_map(|e| e.why.as_deref())
+            {
+                lines.push(format!("    a row of it was misplaced ({}): look there too", visible(why)));
             }
         }
         if self.enquiries.is_empty() {
@@ -260,17 +386,23 @@ impl Plan {
 /// What went.
 #[must_use]
 pub fn page(gone: &[Gone]) -> String {
-    let mut lines = Vec::new();
-    for Gone { reference, rows, astray } in gone {
-        lines.push(format!("{reference}: erased"));
-        lines.extend(rows.iter().map(|row| format!("  {}", visible(row))));
-        if !astray.is_empty() {
-            lines.push(format!("  left to you, delete them by hand: {}", visible(&astray.join(", "))));
-        }
-    }
+    let mut lines: Vec<String> = gone.iter().map(Gone::page).collect();
     lines.push(
-        "The spreadsheet's version history, the tables' recovery of 35 days and the chat itself keep what they have."
+        "The spreadsheet's version history, other spreadsheets, the tables' recovery of 35 days and the chat itself keep what \
+         they have."
             .into(),
     );
     lines.join("\n")
+}
+
+impl Gone {
+    #[must_use]
+    pub fn page(&self) -> String {
+        let mut lines = vec![format!("{}: erased", self.reference)];
+        lines.extend(self.rows.iter().map(|row| format!("  {}", visible(row))));
+        if !self.astray.is_empty() {
+            lines.push(format!("  left to you, delete them by hand: {}", visible(&self.astray.join(", "))));
+        }
+        lines.join("\n")
+    }
 }

@@ -2,6 +2,7 @@
 //! sent again blindly.
 
 use docket_adapters::sheets::{After, Deletion, GoogleSheet, Place};
+use docket_domain::limits::GOOGLE_PROCESSING_SECONDS_MAX;
 use docket_domain::ports::Clock;
 
 use crate::Stopped;
@@ -10,8 +11,11 @@ use crate::cure::by_google;
 /// Looks at what a change left behind, at most.
 pub(crate) const LOOKS_MAX: usize = 5;
 pub(crate) const PAUSE_MS: u64 = 2_000;
+/// Between two looks for a deletion whose answer is lost.
+const LATE_PAUSE_MS: u64 = 15_000;
 
-/// Deletes exactly the row at this place, which was read just now. What was done, in a sentence.
+/// Deletes exactly the row at this place, which was read just now. What was done, in a sentence. `waits` hears it when that
+/// will take minutes.
 ///
 /// # Errors
 /// It is still there, or another row may have been deleted in its place, or that is not known.
@@ -19,17 +23,28 @@ pub(crate) async fn delete<G: Clock, C: Clock>(
     sheet: &GoogleSheet<G>,
     clock: &C,
     place: &Place,
+    waits: impl FnOnce(&str),
 ) -> Result<String, Stopped> {
     let range = place.range();
     let deletion = sheet.delete(place).await;
     if let Deletion::NotApplied(reason) = &deletion {
         return Err(by_google(&format!("the row at {range} was not deleted"), reason, sheet.account()));
     }
+    // Until Google may still carry it out: whoever deletes again before that may take the row that moved up.
+    let lost = matches!(deletion, Deletion::Unknown(_));
+    let end = clock.now().plus_seconds(GOOGLE_PROCESSING_SECONDS_MAX);
+    if lost {
+        waits(&format!(
+            "the answer to the deletion of {range} did not come: looking until {end}; delete nothing there before that"
+        ));
+    }
     let mut unread = None;
-    for look in 0..LOOKS_MAX {
-        if look > 0 {
-            clock.pause_ms(PAUSE_MS).await;
+    let mut looks = 0;
+    while looks < LOOKS_MAX || (lost && clock.now() < end) {
+        if looks > 0 {
+            clock.pause_ms(if looks < LOOKS_MAX { PAUSE_MS } else { LATE_PAUSE_MS }).await;
         }
+        looks += 1;
         match sheet.look_after(place).await {
             Ok(After { gone: true, others_are_there: true }) => {
                 return Ok(format!("{range} is deleted, its neighbours are there"));
@@ -58,8 +73,7 @@ pub(crate) async fn delete<G: Clock, C: Clock>(
             sheet.account(),
         ),
         (None, Deletion::Unknown(cause)) => Stopped::Unreachable(format!(
-            "the row at {range} is still there; the answer to its deletion did not come ({cause}), and Google may carry it \
-             out within three minutes"
+            "the row at {range} is still there three minutes after its deletion was asked for; no answer came ({cause})"
         )),
         (None, Deletion::Answered | Deletion::NotApplied(_)) => {
             Stopped::Refused(format!("Google said that it deleted the row at {range}, and it is still there"))

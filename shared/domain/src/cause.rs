@@ -10,6 +10,12 @@ impl Cause {
     pub fn new(word: impl Into<String>) -> Self {
         Self(word.into())
     }
+
+    /// A look right before another append showed a row that does not settle it.
+    #[must_use]
+    pub fn found_before_append() -> Self {
+        Self::new("found_before_append")
+    }
 }
 
 impl std::fmt::Display for Cause {

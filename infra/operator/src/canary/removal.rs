@@ -13,7 +13,7 @@ impl<S: Submissions, V: Conversations, G: Clock, C: Clock> Canary<S, V, G, C> {
     /// Deletes exactly our row.
     pub(super) async fn remove_row(&self, row: &Row) -> Result<((), String), Failed> {
         let place = self.place(row).await?;
-        let found = removal::delete(&self.sheet, &self.clock, &place).await?;
+        let found = removal::delete(&self.sheet, &self.clock, &place, |_| ()).await?;
         Ok(((), found))
     }
 

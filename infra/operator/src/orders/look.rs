@@ -33,8 +33,8 @@ pub struct Look {
 }
 
 impl<H: WholeSheet> Sheet<H> {
-    /// Looks for these rows, all in one look.
-    pub(super) async fn look(&self, records: &[&Record]) -> Vec<Look> {
+    /// Looks for these rows, all in one look. `everywhere` also searches the tab for each beside its column.
+    pub(super) async fn look(&self, records: &[&Record], everywhere: bool) -> Vec<Look> {
         let rows: Vec<Row> = records.iter().map(|record| Row::of(&record.submission)).collect();
         let findings = match self.sheet.look_up(&rows).await {
             Ok(findings) => findings,
@@ -43,19 +43,19 @@ impl<H: WholeSheet> Sheet<H> {
         let mut looks = Vec::new();
         let missing = std::iter::repeat(Finding::Unreadable(Cause::new("row_not_read")));
         for (record, finding) in records.iter().zip(findings.into_iter().chain(missing)) {
-            looks.push(self.with_what_is_astray(record, finding).await);
+            looks.push(self.with_what_is_astray(record, finding, everywhere).await);
         }
         looks
     }
 
     /// A row that went to another place is not in the reference column, and is there all the same.
-    async fn with_what_is_astray(&self, record: &Record, finding: Finding) -> Look {
+    async fn with_what_is_astray(&self, record: &Record, finding: Finding, everywhere: bool) -> Look {
         if let Finding::Unreadable(cause) = finding {
             return self.unreadable(&NotApplied::TryAgain(cause));
         }
         let mut look = Look { place: self.place.clone(), finding, astray: Vec::new(), stopped: None };
         let reason = ReviewReason::Write(WriteReview::MisplacedRow);
-        if record.reviews().iter().any(|review| review.reason == reason) {
+        if everywhere || record.reviews().iter().any(|review| review.reason == reason) {
             match self.sheet.astray(&record.submission.reference).await {
                 Ok(cells) => look.astray = cells,
                 Err(reason) => return self.unreadable(&reason),

@@ -56,7 +56,8 @@ pub async fn order_many<S: Submissions, H: WholeSheet, C: Clock>(
     for group in listed.chunks(REFERENCES_PER_LOOKUP_MAX) {
         let records: Vec<&Record> = group.iter().filter_map(|listed| listed.record.as_ref()).collect();
         let looked = !lost && order.concerns_the_sheet();
-        let mut looks = if looked { desk.sheet()?.look(&records).await } else { Vec::new() }.into_iter();
+        let mut looks =
+            if looked { desk.sheet()?.look(&records, false).await } else { Vec::new() }.into_iter();
         for listed in group {
             let done = match &listed.record {
                 _ if lost => None,

@@ -12,7 +12,7 @@ mod recheck;
 use docket_domain::moment::Moment;
 use docket_domain::ports::{Applied, Clock, StoreError, Submissions, WholeSheet};
 use docket_domain::reference::Reference;
-use docket_domain::status::{By, Record, WriteState};
+use docket_domain::status::{By, Cause, Record, WriteState};
 
 pub use look::{Look, Sheet};
 pub use order::{Kind, Order, commands_for, orders_for};
@@ -69,7 +69,10 @@ impl<S: Submissions, H: WholeSheet, C: Clock> Desk<S, H, C> {
     ) -> Result<Done, Stopped> {
         let record = self.seen(reference, terms.seen_version).await?;
         order.check_allowed(&record)?;
-        let found = if order.concerns_the_sheet() { Some(self.look(&record).await?) } else { None };
+        // The one order that could make a second row: an append that went astray may have lost its answer too.
+        let everywhere = order.kind == Kind::AppendAgain;
+        let found =
+            if order.concerns_the_sheet() { Some(self.look(&record, everywhere).await?) } else { None };
         self.order_knowing(record, found, order, terms.without_row, agreed).await
     }
 
@@ -115,8 +118,8 @@ impl<S: Submissions, H: WholeSheet, C: Clock> Desk<S, H, C> {
     }
 
     /// What is in the sheet under this reference. A sheet that cannot be read is a finding too.
-    async fn look(&self, record: &Record) -> Result<Look, Stopped> {
-        let looks = self.sheet()?.look(&[record]).await;
+    async fn look(&self, record: &Record, everywhere: bool) -> Result<Look, Stopped> {
+        let looks = self.sheet()?.look(&[record], everywhere).await;
         looks.into_iter().next().ok_or_else(|| Stopped::Usage("nothing was looked for".into()))
     }
 
@@ -167,7 +170,11 @@ fn facts(record: &Record, found: Option<&Look>) -> String {
         facts.push(format!("  in review since {}: {meaning}", review.since));
     }
     if let WriteState::Uncertain { attempt, cause, .. } = &record.write.state {
-        facts.push(format!("  the last append was at {} and ended with {cause}", attempt.at));
+        facts.push(if *cause == Cause::found_before_append() {
+            format!("  a row was found at {}, right before another append", attempt.at)
+        } else {
+            format!("  the last append was at {} and ended with {cause}", attempt.at)
+        });
     }
     let misplaced = record.history.entries().iter().rev().find(|entry| entry.step == "append_misplaced");
     if let Some(why) = misplaced.and_then(|entry| entry.why.as_deref()) {

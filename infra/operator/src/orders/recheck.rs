@@ -28,7 +28,7 @@ pub async fn recheck<S: Submissions, H: WholeSheet, C: Clock>(
 ) -> Result<Done, Stopped> {
     let record = crate::show(&desk.submissions, reference).await?;
     let started_at = desk.clock.now();
-    let found = desk.look(&record).await?;
+    let found = desk.look(&record, false).await?;
     found.readable()?;
     if !may_learn(&record, &found.finding) {
         let said = without_review(&record, &found);
@@ -56,8 +56,13 @@ pub async fn recheck<S: Submissions, H: WholeSheet, C: Clock>(
 fn without_review(record: &Record, found: &Look) -> String {
     let nothing = "Nothing was changed.";
     match (&record.write.state, &found.finding) {
-        _ if record.erased_at.is_some() => {
+        (_, Finding::None) if record.erased_at.is_some() => {
             format!("Its customer was erased, and its row with them. {nothing}")
+        }
+        _ if record.erased_at.is_some() => {
+            format!(
+                "Its customer was erased, and a row is there all the same: docket erase takes it away. {nothing}"
+            )
         }
         (WriteState::Confirmed { .. }, Finding::OneEqual { .. }) => format!("As the record says. {nothing}"),
         (WriteState::Confirmed { .. }, Finding::None) => {

@@ -151,7 +151,7 @@ impl Change {
         if seen.write != next.write {
             touched.extend(WRITE);
         }
-        if seen.acknowledgement != next.acknowledgement {
+        if acknowledgements_differ(seen, next) {
             touched.extend(ACK);
         }
         if conflicts_differ(seen, next) {
@@ -192,9 +192,14 @@ pub(super) fn carries(stored: &Record, seen: &Record, next: &Record) -> bool {
     stored.version >= next.version
         && entry_there
         && (seen.write == next.write || stored.write == next.write)
-        && (seen.acknowledgement == next.acknowledgement || stored.acknowledgement == next.acknowledgement)
+        && (!acknowledgements_differ(seen, next) || !acknowledgements_differ(stored, next))
         && (!conflicts_differ(seen, next) || !conflicts_differ(stored, next))
         && (!was_erased(seen, next) || !was_erased(stored, next))
+}
+
+/// What is said belongs to it.
+fn acknowledgements_differ(one: &Record, other: &Record) -> bool {
+    one.acknowledgement != other.acknowledgement || one.words != other.words
 }
 
 fn was_erased(one: &Record, other: &Record) -> bool {

@@ -22,7 +22,7 @@ pub enum NotErasable {
     UnderWay { until: Moment },
     #[error("its write is not settled")]
     Unsettled,
-    #[error("it was not appended: it can only be given up")]
+    #[error("no append of it is known to have arrived: it can only be given up")]
     NotAppended,
 }
 

@@ -317,7 +317,7 @@ impl Write {
                     at: *started_at,
                     lease_until: started_at.up_to_second(),
                 };
-                let (wait, cause) = (Wait::Due(*at), Cause::new("found_before_append"));
+                let (wait, cause) = (Wait::Due(*at), Cause::found_before_append());
                 Ok(self.looked_up(&attempt, &wait, &cause, finding, *started_at, *settle_seconds, now))
             }
             (S::Pending { .. }, E::Claimed { .. } | E::NotApplied { .. } | E::Ordered(_))

@@ -366,6 +366,39 @@ async fn what_was_ordered_again_waits_while_the_sheet_cannot_be_looked_at() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_row_that_went_astray_and_whose_answer_was_lost_is_found_before_another_append() {
+    let mut world = world().await;
+    let reference = uncertain(&mut world, 1, Behaviour::hangs_up()).await.remove(0);
+    let record = world.record(&reference).await;
+    let mut row = vec![json!(""); 7];
+    row.extend(docket_domain::row::Row::of(&record.submission).cells().iter().map(|cell| json!(cell)));
+    world.sheets.put_row("Intake", 4, &row);
+    world.settle().await;
+    let before = world.record(&reference).await;
+    assert_eq!(before.reviews()[0].reason, ReviewReason::Write(WriteReview::NoMatchingRow));
+    let refused = order(&world, &reference, Kind::AppendAgain, Terms::default()).await;
+    let Err(Stopped::Refused(why)) = refused else { panic!("{refused:?}") };
+    assert!(why.contains("astray at 'Intake'!H4"), "{why}");
+    assert_eq!(world.record(&reference).await, before);
+    world.check_rules_but_for(&touched(&reference)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_misplaced_row_that_was_put_into_its_column_somehow_holds_up_nobody_any_more() {
+    let (mut world, reference) = in_review(ReviewReason::Write(WriteReview::MisplacedRow)).await;
+    let waiting = world.record_enquiries(2).await.remove(1);
+    world.work().await;
+    assert_eq!(known(&world.record(&waiting).await), "pending misplaced_row_in_review");
+    world.sheets.delete_row("Intake", 3);
+    world.sheets.put_row("Intake", 2, &[json!(reference.as_str()), json!("pasted by hand")]);
+    let done = recheck(&desk(&world), &reference).await.unwrap();
+    assert_eq!(done.record.reviews()[0].reason, ReviewReason::Write(WriteReview::RowDiffers));
+    world.run_minutes(5).await;
+    assert_eq!(known(&world.record(&waiting).await), "confirmed append_answer");
+    world.check_rules_but_for(&touched(&reference)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_was_recorded_after_all_is_not_given_up() {
     use WriteReview as W;
     for reason in [W::NoMatchingRow, W::MisplacedRow, W::WriteRefused, W::SheetUnreadable] {
