@@ -4,6 +4,8 @@ use docket_domain::status::{
     AckState, Acknowledgement, Record, ReviewReason, Write, WriteReview, WriteState,
 };
 
+use crate::zone::Zone;
+
 /// The answers, in the order of the questions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answers {
@@ -23,15 +25,15 @@ pub const QUESTIONS: [&str; 4] = [
 
 impl Answers {
     #[must_use]
-    pub fn of(record: &Record) -> Self {
+    pub fn of(record: &Record, zone: &Zone) -> Self {
         Self {
             confirmed_and_recorded: format!(
                 "Yes: confirmed by the customer at {}, and kept.",
-                record.submission.confirmed_at
+                zone.shown(record.submission.confirmed_at)
             ),
-            row: row(&record.write),
-            acknowledgement: acknowledgement(record),
-            attention: attention(record),
+            row: row(&record.write, zone),
+            acknowledgement: acknowledgement(record, zone),
+            attention: attention(record, zone),
         }
     }
 
@@ -41,7 +43,7 @@ impl Answers {
     }
 }
 
-fn row(write: &Write) -> String {
+fn row(write: &Write, zone: &Zone) -> String {
     match &write.state {
         // Nobody saw it then; that is all.
         WriteState::Pending { cause, .. } if write.is_looked_for_first() => {
@@ -56,17 +58,18 @@ fn row(write: &Write) -> String {
             format!("No: it is not in the sheet; the last try was turned away ({cause}).")
         }
         WriteState::Attempting { attempt } => {
-            format!("Not known: an append is under way since {}.", attempt.at)
+            format!("Not known: an append is under way since {}.", zone.shown(attempt.at))
         }
         WriteState::Uncertain { attempt, cause, .. } => {
-            format!("Not known: the append of {} ended without a usable answer ({cause}).", attempt.at)
+            let at = zone.shown(attempt.at);
+            format!("Not known: the append of {at} ended without a usable answer ({cause}).")
         }
         WriteState::Confirmed { evidence } => format!("Yes: {evidence}."),
         WriteState::Abandoned => "Given up by an operator.".into(),
     }
 }
 
-fn acknowledgement(record: &Record) -> String {
+fn acknowledgement(record: &Record, zone: &Zone) -> String {
     let Some(ack) = &record.acknowledgement else {
         return match record.write.state {
             WriteState::Abandoned => "No: it was given up, and nobody was told.".into(),
@@ -88,11 +91,13 @@ fn message(ack: &Acknowledgement) -> String {
     match &ack.state {
         AckState::Pending { cause: None, .. } => "Not yet: it is about to be sent.".into(),
         AckState::Pending { cause: Some(cause), due_at } => {
-            format!("Not yet: not sent ({cause}); again at {due_at}.")
+            format!("Not yet: not sent ({cause}); again at {}.", zone.shown(*due_at))
         }
-        AckState::Attempting { attempt } => format!("Not known: it is being sent since {}.", attempt.at),
+        AckState::Attempting { attempt } => {
+            format!("Not known: it is being sent since {}.", zone.shown(attempt.at))
+        }
         AckState::Uncertain { attempt, cause, .. } => {
-            format!("Not known: the message of {} may have been sent ({cause}).", attempt.at)
+            format!("Not known: the message of {} may have been sent ({cause}).", zone.shown(attempt.at))
         }
         AckState::Confirmed { message_id: Some(id) } => {
             format!("Yes: Telegram accepted it as message {id}.")
@@ -103,17 +108,19 @@ fn message(ack: &Acknowledgement) -> String {
     }
 }
 
-fn attention(record: &Record) -> String {
+fn attention(record: &Record, zone: &Zone) -> String {
     let reviews = record.reviews();
     if !reviews.is_empty() {
         let reasons: Vec<String> = reviews
             .iter()
-            .map(|r| format!("{} since {}: {}", r.reason.as_str(), r.since, meaning(r.reason)))
+            .map(|r| format!("{} since {}: {}", r.reason.as_str(), zone.shown(r.since), meaning(r.reason)))
             .collect();
         return format!("A person: {}", reasons.join("; "));
     }
     match record.due() {
-        Some((step, at)) => format!("Nobody: a machine looks at it ({}) at {at}.", step.as_str()),
+        Some((step, at)) => {
+            format!("Nobody: a machine looks at it ({}) at {}.", step.as_str(), zone.shown(at))
+        }
         None => "Nothing.".into(),
     }
 }
