@@ -738,6 +738,37 @@ mod tests {
     }
 
     #[test]
+    fn the_help_of_every_command_has_an_example_that_it_takes() {
+        let mut open = vec![("docket".to_owned(), Cli::command())];
+        let mut seen = 0;
+        while let Some((name, command)) = open.pop() {
+            let below =
+                command.get_subcommands().map(|sub| (format!("{name} {}", sub.get_name()), sub.clone()));
+            open.extend(below);
+            if name == "docket" {
+                continue;
+            }
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            let examples: Vec<&str> = help
+                .lines()
+                .map(|line| line.strip_prefix("Example: ").unwrap_or(line).trim())
+                .filter(|line| line.starts_with(&name))
+                .collect();
+            assert!(help.starts_with("Example") && !examples.is_empty(), "{name}: {help}");
+            for example in examples {
+                let parsed = Cli::try_parse_from(words(example));
+                assert!(
+                    parsed.is_ok(),
+                    "{example}: {}",
+                    parsed.err().map(|e| e.to_string()).unwrap_or_default()
+                );
+            }
+            seen += 1;
+        }
+        assert!(seen >= 18, "{seen}");
+    }
+
+    #[test]
     fn the_runbook_says_of_each_review_what_may_be_ordered_and_nothing_else() {
         let options = Kind::ALL.map(Kind::option);
         for reason in ReviewReason::ALL {

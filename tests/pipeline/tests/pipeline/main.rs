@@ -16,6 +16,7 @@ mod terminal;
 mod zones;
 mod watching;
 mod manners;
+mod shapes;
 mod orders;
 mod looking;
 mod erase;

@@ -74,7 +74,7 @@ pub(crate) fn unknown() -> WriteEvent {
     WriteEvent::Unknown { cause: Cause::new("timeout"), settle_seconds: 300 }
 }
 
-async fn conflict(world: &World, reference: &Reference, words: &str) {
+pub(crate) async fn conflict(world: &World, reference: &Reference, words: &str) {
     let seen = world.record(reference).await;
     let summary = Summary::clean(words).unwrap();
     let conflict = Conflict {
