@@ -26,12 +26,9 @@ pub fn record(record: &Record, zone: &Zone) -> String {
         lines.push(format!("{question:<36}{}", visible(answer)));
     }
     if let Some(at) = record.erased_at {
-        lines.push(format!("{WARNING}Its customer was erased at {at}.{WARNING:#}"));
+        lines.push(format!("{WARNING}Its customer was erased at {}.{WARNING:#}", zone.shown(at)));
     }
-    for review in record.reviews() {
-        lines.push(format!("What may be ordered about {}:", review.reason.as_str()));
-        lines.extend(commands_for(review.reason, record).into_iter().map(|command| format!("  {command}")));
-    }
+    lines.extend(what_may_be_ordered(record));
     lines.push(String::new());
     lines.push(format!("{FAINT}request type{FAINT:#}  {}", visible(&submission.request_type)));
     lines.push(format!("{FAINT}contact{FAINT:#}       {}", visible(submission.contact.as_str())));
@@ -66,6 +63,16 @@ pub fn record(record: &Record, zone: &Zone) -> String {
     lines.join("\n")
 }
 
+/// Whole commands, for the version that is being looked at: a look that is kept makes another version.
+fn what_may_be_ordered(record: &Record) -> Vec<String> {
+    let mut lines = Vec::new();
+    for review in record.reviews() {
+        lines.push(format!("What may be ordered about {}:", review.reason.as_str()));
+        lines.extend(commands_for(review.reason, record).into_iter().map(|command| format!("  {command}")));
+    }
+    lines
+}
+
 /// `docket recheck` and `docket resolve`.
 #[must_use]
 pub fn done(done: &Done, zone: &Zone) -> String {
@@ -79,6 +86,7 @@ pub fn done(done: &Done, zone: &Zone) -> String {
     for (question, answer) in QUESTIONS.iter().zip(answers.lines()) {
         lines.push(format!("{question:<36}{}", visible(answer)));
     }
+    lines.extend(what_may_be_ordered(&done.record));
     lines.join("\n")
 }
 
@@ -170,7 +178,9 @@ pub(crate) fn table(listed: &[Listed], now: Moment, room: Room) -> Vec<String> {
     lines
 }
 
-pub(crate) fn age(seconds: u64) -> String {
+/// How long, in the largest unit that says it well.
+#[must_use]
+pub fn age(seconds: u64) -> String {
     match seconds {
         0..60 => format!("{seconds} s"),
         60..3_600 => format!("{} min", seconds / 60),

@@ -17,6 +17,7 @@ mod zones;
 mod watching;
 mod manners;
 mod shapes;
+mod session;
 mod orders;
 mod looking;
 mod erase;
