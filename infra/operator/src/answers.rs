@@ -79,7 +79,7 @@ fn acknowledgement(record: &Record, zone: &Zone) -> String {
             | WriteState::Confirmed { .. } => "No: nothing is said before the row is known to exist.".into(),
         };
     };
-    let told = message(ack);
+    let told = message(ack, zone);
     match &record.words {
         // The operator's own words, and no one's secret; a page shows them escaped.
         Some(words) => format!("{told} It says, in an operator's words: {words}"),
@@ -87,7 +87,7 @@ fn acknowledgement(record: &Record, zone: &Zone) -> String {
     }
 }
 
-fn message(ack: &Acknowledgement) -> String {
+fn message(ack: &Acknowledgement, zone: &Zone) -> String {
     match &ack.state {
         AckState::Pending { cause: None, .. } => "Not yet: it is about to be sent.".into(),
         AckState::Pending { cause: Some(cause), due_at } => {

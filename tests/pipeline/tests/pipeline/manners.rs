@@ -46,7 +46,7 @@ const fn row(command: &'static str, arguments: &'static [&'static str], asks: As
 /// Nobody's; it is well formed.
 const NOBODYS: &str = "DK-8M4T-K2QX-7RZ9";
 
-const ROWS: [Row; 17] = [
+const ROWS: [Row; 18] = [
     row("show", &[NOBODYS], Asks::Table),
     row("reviews", &[], Asks::Table),
     row("watch", &["--once"], Asks::Table),
@@ -57,6 +57,7 @@ const ROWS: [Row; 17] = [
     row("stats", &[], Asks::Table),
     row("audit", &[], Asks::Sheet),
     row("export", &["--format", "csv", "--after", NOBODYS], Asks::Table),
+    row("erase", &["--reference", NOBODYS, "--because", "a test", "--yes"], Asks::Table),
     row("doctor", &[], Asks::All),
     row("canary", &["--wait", "1"], Asks::Table),
     row("completions", &["bash"], Asks::Nobody),
@@ -214,7 +215,7 @@ async fn a_reference_of_nobodys_ends_with_1_and_a_malformed_one_with_2_before_an
         .iter()
         .fold(there.clone(), |set, name| set.with(name, NOBODY));
     let with_one: Vec<Row> = ROWS.into_iter().filter(|row| row.arguments.contains(&NOBODYS)).collect();
-    assert_eq!(with_one.len(), 4);
+    assert_eq!(with_one.len(), 5);
     for row in with_one {
         if row.command != "export" {
             row.refused(&there, 1, &format!("no submission has the reference {NOBODYS}: "));

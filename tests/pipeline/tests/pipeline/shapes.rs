@@ -256,6 +256,10 @@ async fn what_each_command_prints_for_scripts_is_as_its_schema_says() {
     );
     let stats = run("stats", &["stats", "--json"], &there);
     assert_eq!(stats["reviews"]["several_rows"]["open"], 1);
+    let erase = ["erase", "--reference", references[0].as_str(), "--yes"];
+    let erased = run("erase", &[&erase[..], &because].concat(), &there);
+    assert_eq!(erased[0]["rows"].as_array().unwrap().len(), 1);
+    run("show", &["show", references[0].as_str(), "--json"], &there);
     let audit = run("audit", &["audit", "--json"], &there);
     assert!(audit["oddities"].as_array().unwrap().len() >= 3, "{audit}");
     let doctor = run("doctor", &["doctor", "--json"], &there);
