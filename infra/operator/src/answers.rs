@@ -4,6 +4,8 @@ use docket_domain::status::{
     AckState, Acknowledgement, Cause, Record, ReviewReason, WriteReview, WriteState,
 };
 
+use crate::zone::Zone;
+
 /// The answers, in the order of the questions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answers {
@@ -23,15 +25,15 @@ pub const QUESTIONS: [&str; 4] = [
 
 impl Answers {
     #[must_use]
-    pub fn of(record: &Record) -> Self {
+    pub fn of(record: &Record, zone: &Zone) -> Self {
         Self {
             confirmed_and_recorded: format!(
                 "Yes: confirmed by the customer at {}, and kept.",
-                record.submission.confirmed_at
+                zone.shown(record.submission.confirmed_at)
             ),
-            row: row(record),
-            acknowledgement: acknowledgement(record),
-            attention: attention(record),
+            row: row(record, zone),
+            acknowledgement: acknowledgement(record, zone),
+            attention: attention(record, zone),
         }
     }
 
@@ -41,7 +43,7 @@ impl Answers {
     }
 }
 
-fn row(record: &Record) -> String {
+fn row(record: &Record, zone: &Zone) -> String {
     match &record.write.state {
         WriteState::Confirmed { evidence } if record.erased_at.is_some() => {
             format!("Its row was there ({evidence}), and was deleted with its customer's data.")
@@ -49,7 +51,7 @@ fn row(record: &Record) -> String {
         WriteState::Uncertain { attempt, cause, .. } if *cause == Cause::found_before_append() => {
             format!(
                 "Not known: what was found at {}, right before another append, does not settle it.",
-                attempt.at
+                zone.shown(attempt.at)
             )
         }
         // Nobody saw it then; that is all.
@@ -65,17 +67,18 @@ fn row(record: &Record) -> String {
             format!("No: it is not in the sheet; the last try was turned away ({cause}).")
         }
         WriteState::Attempting { attempt } => {
-            format!("Not known: an append is under way since {}.", attempt.at)
+            format!("Not known: an append is under way since {}.", zone.shown(attempt.at))
         }
         WriteState::Uncertain { attempt, cause, .. } => {
-            format!("Not known: the append of {} ended without a usable answer ({cause}).", attempt.at)
+            let at = zone.shown(attempt.at);
+            format!("Not known: the append of {at} ended without a usable answer ({cause}).")
         }
         WriteState::Confirmed { evidence } => format!("Yes: {evidence}."),
         WriteState::Abandoned => "Given up by an operator.".into(),
     }
 }
 
-fn acknowledgement(record: &Record) -> String {
+fn acknowledgement(record: &Record, zone: &Zone) -> String {
     let Some(ack) = &record.acknowledgement else {
         return match record.write.state {
             WriteState::Abandoned => "No: it was given up, and nobody was told.".into(),
@@ -85,7 +88,7 @@ fn acknowledgement(record: &Record) -> String {
             | WriteState::Confirmed { .. } => "No: nothing is said before the row is known to exist.".into(),
         };
     };
-    let told = message(ack);
+    let told = message(ack, zone);
     match &record.words {
         // The operator's own words, and no one's secret; a page shows them escaped.
         Some(words) => format!("{told} It says, in an operator's words: {words}"),
@@ -93,15 +96,17 @@ fn acknowledgement(record: &Record) -> String {
     }
 }
 
-fn message(ack: &Acknowledgement) -> String {
+fn message(ack: &Acknowledgement, zone: &Zone) -> String {
     match &ack.state {
         AckState::Pending { cause: None, .. } => "Not yet: it is about to be sent.".into(),
         AckState::Pending { cause: Some(cause), due_at } => {
-            format!("Not yet: not sent ({cause}); again at {due_at}.")
+            format!("Not yet: not sent ({cause}); again at {}.", zone.shown(*due_at))
         }
-        AckState::Attempting { attempt } => format!("Not known: it is being sent since {}.", attempt.at),
+        AckState::Attempting { attempt } => {
+            format!("Not known: it is being sent since {}.", zone.shown(attempt.at))
+        }
         AckState::Uncertain { attempt, cause, .. } => {
-            format!("Not known: the message of {} may have been sent ({cause}).", attempt.at)
+            format!("Not known: the message of {} may have been sent ({cause}).", zone.shown(attempt.at))
         }
         AckState::Confirmed { message_id: Some(id) } => {
             format!("Yes: Telegram accepted it as message {id}.")
@@ -112,17 +117,19 @@ fn message(ack: &Acknowledgement) -> String {
     }
 }
 
-fn attention(record: &Record) -> String {
+fn attention(record: &Record, zone: &Zone) -> String {
     let reviews = record.reviews();
     if !reviews.is_empty() {
         let reasons: Vec<String> = reviews
             .iter()
-            .map(|r| format!("{} since {}: {}", r.reason.as_str(), r.since, meaning(r.reason)))
+            .map(|r| format!("{} since {}: {}", r.reason.as_str(), zone.shown(r.since), meaning(r.reason)))
             .collect();
         return format!("A person: {}", reasons.join("; "));
     }
     match record.due() {
-        Some((step, at)) => format!("Nobody: a machine looks at it ({}) at {at}.", step.as_str()),
+        Some((step, at)) => {
+            format!("Nobody: a machine looks at it ({}) at {}.", step.as_str(), zone.shown(at))
+        }
         None => "Nothing.".into(),
     }
 }

@@ -17,20 +17,23 @@ use docket_domain::submission::ChatId;
 
 use crate::erase::{self, Whom};
 use crate::find::{self, Format, Wanted};
+use crate::interrupt::until_interrupted;
 use crate::orders::many::Which;
 use crate::orders::{self, Kind, Order, Terms};
+use crate::page::Room;
 use crate::reach::{self, Chosen, usage};
 use crate::scan::{self, Progress};
 use crate::stats::Stats;
 use crate::visible::visible;
-use crate::{Stopped, audit, canary, doctor, json, page, sheet, webhook};
+use crate::zone::Zone;
+use crate::{Stopped, audit, canary, doctor, json, page, sheet, watch, webhook};
 
 /// What is known about an enquiry, and what needs a person.
 #[derive(Debug, Parser)]
 #[command(
     name = "docket",
     version,
-    after_help = "Exit status: 0 done, 1 refused or not found, 2 usage, 3 the other side could not be reached.\nSettings are read from the environment, or with --stack NAME from that stack's output Settings. What the AWS SDK reads itself (AWS_REGION, AWS_PROFILE, AWS_ENDPOINT_URL …) is the environment's; a profile with single sign-on: eval \"$(aws configure export-credentials --format env)\" first."
+    after_help = "Exit status: 0 done, 1 refused or not found, 2 usage, 3 the other side could not be reached, 130 interrupted by Ctrl-C.\nSettings are read from the environment, or with --stack NAME from that stack's output Settings. What the AWS SDK reads itself (AWS_REGION, AWS_PROFILE, AWS_ENDPOINT_URL …) is the environment's; a profile with single sign-on: eval \"$(aws configure export-credentials --format env)\" first."
 )]
 pub struct Cli {
     /// Take the settings from this stack's outputs, in place of the environment's.
@@ -58,10 +61,23 @@ enum Command {
         json: bool,
     },
     /// What needs a person, oldest first.
+    #[command(after_help = "Example: docket reviews")]
     Reviews {
         /// Print JSON.
         #[arg(long)]
         json: bool,
+    },
+    /// What needs a person and what is due, drawn anew until Ctrl-C. Changes nothing.
+    #[command(
+        after_help = "Examples:\n  docket watch --every 10\n  docket watch --once\nWhere standard output is no terminal only --once is taken. Ctrl-C ends it with status 0."
+    )]
+    Watch {
+        /// Seconds between two readings, 2 to 3600.
+        #[arg(long, value_name = "SECONDS", default_value_t = watch::EVERY_SECONDS, value_parser = clap::value_parser!(u64).range(2..=3_600))]
+        every: u64,
+        /// Print it once, and end.
+        #[arg(long)]
+        once: bool,
     },
     /// One more look at the sheet, and what it proves. A row that is there settles the review; nothing is ever written to the
     /// sheet.
@@ -95,6 +111,7 @@ enum Command {
         json: bool,
     },
     /// How many enquiries are in which state, and how long the last day's took. Reads the whole table.
+    #[command(after_help = "Example: docket stats --json")]
     Stats {
         /// Print JSON.
         #[arg(long)]
@@ -102,6 +119,7 @@ enum Command {
     },
     /// The whole sheet beside the whole table: rows that are gone, changed, doubled, or of nobody. Changes nothing; exit status
     /// 1 if something does not fit.
+    #[command(after_help = "Example: docket audit --csv > oddities.csv")]
     Audit {
         /// Print JSON.
         #[arg(long, conflicts_with = "csv")]
@@ -126,18 +144,18 @@ enum Command {
     )]
     Erase(Erase),
     /// Whether the deployment is set up well: every check with its cure; exit status 1 if one is not ok.
+    #[command(after_help = "Example: docket doctor --stack docket")]
     Doctor {
         /// Print JSON.
         #[arg(long)]
         json: bool,
     },
     /// A marked enquiry through the whole deployment, from a signed webhook call to a message in the operator's chat.
-    #[command(
-        after_help = "It needs OPERATOR_CHAT, the id of a private chat that has started the bot, beside WEBHOOK_URL, WEBHOOK_SECRET, TELEGRAM_BOT, \
+    #[command(after_help = "Example: docket canary --wait 300\n\
+It needs OPERATOR_CHAT, the id of a private chat that has started the bot, beside WEBHOOK_URL, WEBHOOK_SECRET, TELEGRAM_BOT, \
 both tables and the sheet's settings. It takes its row and its record away again when every step went well; otherwise it \
 removes nothing and says what is left. A chat with an unfinished enquiry is left alone.\n\
-Exit status: 0 the whole way works, 1 a step failed, 2 usage, 3 a side could not be reached."
-    )]
+Exit status: 0 the whole way works, 1 a step failed, 2 usage, 3 a side could not be reached.")]
     Canary {
         /// Seconds to wait for the row and the message, 1 to 3600.
         #[arg(long, value_name = "SECONDS", default_value_t = canary::WAIT_SECONDS, value_parser = clap::value_parser!(u64).range(1..=3_600))]
@@ -158,10 +176,10 @@ Exit status: 0 the whole way works, 1 a step failed, 2 usage, 3 a side could not
         shell: Shell,
     },
     /// Where Telegram calls.
-    #[command(subcommand)]
+    #[command(subcommand, after_help = "Example: docket webhook info")]
     Webhook(WebhookCommand),
     /// The spreadsheet's tab.
-    #[command(subcommand)]
+    #[command(subcommand, after_help = "Example: docket sheet init")]
     Sheet(SheetCommand),
 }
 
@@ -327,6 +345,7 @@ fn age(text: &str) -> Result<u64, String> {
 #[derive(Debug, Subcommand)]
 enum WebhookCommand {
     /// Tell Telegram where to call, with the secret, and make sure that it remembers it so.
+    #[command(after_help = "Example: docket webhook set --max-connections 20")]
     Set {
         /// Connections that Telegram may hold at once, 1 to 100.
         #[arg(long, default_value_t = webhook::MAX_CONNECTIONS, value_parser = clap::value_parser!(u64).range(1..=100))]
@@ -336,18 +355,21 @@ enum WebhookCommand {
         now: bool,
     },
     /// What Telegram remembers; exit status 1 if that is wrong.
+    #[command(after_help = "Example: docket webhook info --json")]
     Info {
         /// Print JSON.
         #[arg(long)]
         json: bool,
     },
     /// Tell Telegram to call nobody; updates wait for a day.
+    #[command(after_help = "Example: docket webhook delete")]
     Delete,
 }
 
 #[derive(Debug, Subcommand)]
 enum SheetCommand {
     /// Make the tab and its header where they are missing. What stands there already is never touched.
+    #[command(after_help = "Example: docket sheet init")]
     Init,
 }
 
@@ -381,17 +403,20 @@ pub async fn run(cli: Cli, environment: &Environment) -> Result<Printed, Stopped
         Command::Show { reference, json: as_json } => {
             let reference = Reference::from_person(&reference).map_err(usage)?;
             let record = crate::show(&reach::submissions(environment).await?, &reference).await?;
-            Ok(if as_json { pretty(&json::record(&record)) } else { page::record(&record) }.into())
+            Ok(if as_json { pretty(&json::record(&record)) } else { page::record(&record, &zone()) }.into())
         }
         Command::Reviews { json: as_json } => {
             let listed = crate::reviews(&reach::submissions(environment).await?).await?;
             let now = SystemClock.now();
-            Ok(if as_json { pretty(&json::reviews(&listed)) } else { page::reviews(&listed, now) }.into())
+            let room = watch::size().map_or(Room::Unknown, |size| Room::Below(size.columns));
+            Ok(if as_json { pretty(&json::reviews(&listed)) } else { page::reviews(&listed, now, room) }
+                .into())
         }
+        Command::Watch { every, once } => watched(environment, every, once).await,
         Command::Recheck { reference, json: as_json } => {
             let reference = Reference::from_person(&reference).map_err(usage)?;
             let done = orders::recheck(&reach::desk(environment, true).await?, &reference).await?;
-            Ok(if as_json { pretty(&json::done(&done)) } else { page::done(&done) }.into())
+            Ok(if as_json { pretty(&json::done(&done)) } else { page::done(&done, &zone()) }.into())
         }
         Command::Resolve(resolve) => resolved(resolve, environment).await,
         Command::Erase(erase) => erased(erase, environment).await,
@@ -406,13 +431,16 @@ pub async fn run(cli: Cli, environment: &Environment) -> Result<Printed, Stopped
         Command::Stats { json: as_json } => {
             let submissions = reach::submissions(environment).await?;
             let mut stats = Stats::at(SystemClock.now());
-            scan::records(&submissions, &SystemClock, &mut None, &mut shown(), |read| {
-                match read {
-                    Ok(record) => stats.count(&record),
-                    Err(_) => stats.unread(),
-                }
-                true
-            })
+            whole(
+                "stats",
+                scan::records(&submissions, &SystemClock, &mut None, &mut shown(), |read| {
+                    match read {
+                        Ok(record) => stats.count(&record),
+                        Err(_) => stats.unread(),
+                    }
+                    true
+                }),
+            )
             .await?;
             Ok(if as_json { pretty(&stats.json()) } else { stats.page() }.into())
         }
@@ -421,7 +449,8 @@ pub async fn run(cli: Cli, environment: &Environment) -> Result<Printed, Stopped
             let submissions = reach::submissions(environment).await?;
             let environment = reach::with_parameters(environment, &["GOOGLE_CREDENTIALS"]).await?;
             let sheet = reach::sheet(&environment).await?;
-            let report = audit::audit(&submissions, &sheet, &SystemClock, retention_days, shown()).await?;
+            let auditing = audit::audit(&submissions, &sheet, &SystemClock, retention_days, shown());
+            let report = whole("audit", auditing).await?;
             let text = match (as_json, csv) {
                 (true, _) => pretty(&report.json()),
                 (false, true) => report.csv(),
@@ -430,6 +459,9 @@ pub async fn run(cli: Cli, environment: &Environment) -> Result<Printed, Stopped
             Ok(Printed { text, exit_status: u8::from(!report.oddities.is_empty()) })
         }
         Command::Export { format, after } => {
+            // A wrong one would be taken for a place in the table, and leave a hole that nobody sees.
+            let after = after.map(|after| Reference::from_person(&after)).transpose().map_err(usage)?;
+            let after = after.map(|after| after.to_string());
             exported(&reach::submissions(environment).await?, format, after).await.map(Printed::from)
         }
         Command::Doctor { json: as_json } => {
@@ -448,6 +480,19 @@ pub async fn run(cli: Cli, environment: &Environment) -> Result<Printed, Stopped
             sheet::init(&reach::sheet(&environment).await?).await.map(Printed::from)
         }
     }
+}
+
+async fn watched(environment: &Environment, every: u64, once: bool) -> Result<Printed, Stopped> {
+    use std::io::IsTerminal as _;
+    if !once && !std::io::stdout().is_terminal() {
+        return Err(usage("standard output is no terminal, and watch draws on one: --once prints it once"));
+    }
+    let submissions = reach::submissions(environment).await?;
+    if once {
+        return watch::once(&submissions, &SystemClock, &zone(), every).await.map(Printed::from);
+    }
+    watch::live(&submissions, &SystemClock, &zone(), every).await;
+    Ok(String::new().into())
 }
 
 async fn resolved(resolve: Resolve, environment: &Environment) -> Result<Printed, Stopped> {
@@ -473,14 +518,18 @@ async fn resolved(resolve: Resolve, environment: &Environment) -> Result<Printed
         let desk = reach::desk(environment, order.concerns_the_sheet()).await?;
         let outcomes =
             orders::many::order_many(&desk, which, &order, resolve.without_row, !resolve.apply).await?;
-        let text = if resolve.json { pretty(&json::outcomes(&outcomes)) } else { page::outcomes(&outcomes) };
+        let text = if resolve.json {
+            pretty(&json::outcomes(&outcomes))
+        } else {
+            page::outcomes(&outcomes, &zone())
+        };
         return Ok(Printed { text, exit_status: orders::many::exit_status(&outcomes) });
     };
     let reference = Reference::from_person(&reference).map_err(usage)?;
     let terms = Terms { seen_version: resolve.if_version, without_row: resolve.without_row };
     let desk = reach::desk(environment, order.concerns_the_sheet()).await?;
     let done = desk.order(&reference, &order, terms, |facts| resolve.yes || agrees(facts)).await?;
-    Ok(if resolve.json { pretty(&json::done(&done)) } else { page::done(&done) }.into())
+    Ok(if resolve.json { pretty(&json::done(&done)) } else { page::done(&done, &zone()) }.into())
 }
 
 async fn erased(erase: Erase, environment: &Environment) -> Result<Printed, Stopped> {
@@ -517,14 +566,17 @@ async fn erased(erase: Erase, environment: &Environment) -> Result<Printed, Stop
 
 async fn found(submissions: &DynamoSubmissions, wanted: &Wanted, as_json: bool) -> Result<String, Stopped> {
     let (mut fitting, mut unread) = (Vec::new(), 0);
-    scan::records(submissions, &SystemClock, &mut None, &mut shown(), |read| {
-        match read {
-            Ok(record) if wanted.fits(&record) => fitting.push(record),
-            Ok(_) => {}
-            Err(_) => unread += 1,
-        }
-        true
-    })
+    whole(
+        "find",
+        scan::records(submissions, &SystemClock, &mut None, &mut shown(), |read| {
+            match read {
+                Ok(record) if wanted.fits(&record) => fitting.push(record),
+                Ok(_) => {}
+                Err(_) => unread += 1,
+            }
+            true
+        }),
+    )
     .await?;
     if as_json && unread > 0 {
         anstream::eprintln!("docket: {unread} records cannot be read by this release and were not searched");
@@ -532,7 +584,7 @@ async fn found(submissions: &DynamoSubmissions, wanted: &Wanted, as_json: bool) 
     Ok(if as_json {
         pretty(&fitting.iter().map(json::record).collect())
     } else {
-        find::page(&mut fitting, unread)
+        find::page(&mut fitting, unread, &zone())
     })
 }
 
@@ -550,21 +602,34 @@ async fn exported(
     }
     let mut position = after;
     let mut progress = shown();
-    let done = scan::records(submissions, &SystemClock, &mut position, &mut progress, |read| match read {
-        Ok(record) => written(&format.line(&record)),
-        Err(unread) => {
-            anstream::eprintln!("docket: {}", Format::unread(&unread));
-            true
-        }
-    })
-    .await;
-    match (done, position) {
-        (Ok(()), _) => Ok(String::new()),
-        (Err(Stopped::Unreachable(why)), Some(position)) => {
-            Err(Stopped::Unreachable(format!("{why}; go on with --after {position}")))
-        }
-        (Err(stopped), _) => Err(stopped),
+    let scanning =
+        scan::records(submissions, &SystemClock, &mut position, &mut progress, |read| match read {
+            Ok(record) => written(&format.line(&record)),
+            Err(unread) => {
+                anstream::eprintln!("docket: {}", Format::unread(&unread));
+                true
+            }
+        });
+    let done = until_interrupted(scanning).await;
+    let go_on = |why: String| match &position {
+        Some(position) => format!("{why}; go on with --after {position}"),
+        None => format!("{why}; nothing was exported yet"),
+    };
+    match done {
+        Some(Ok(())) => Ok(String::new()),
+        Some(Err(Stopped::Unreachable(why))) => Err(Stopped::Unreachable(go_on(why))),
+        Some(Err(stopped)) => Err(stopped),
+        None => Err(Stopped::Interrupted(go_on("interrupted".into()))),
     }
+}
+
+/// Work over the whole table, of which a part says nothing.
+async fn whole<T>(command: &str, work: impl Future<Output = Result<T, Stopped>>) -> Result<T, Stopped> {
+    until_interrupted(work).await.unwrap_or_else(|| {
+        Err(Stopped::Interrupted(format!(
+            "interrupted before the whole was read, and a part says nothing: docket {command} begins anew"
+        )))
+    })
 }
 
 /// Progress on standard error, where a person looks at it.
@@ -625,6 +690,10 @@ async fn of_webhook(command: WebhookCommand, environment: &Environment) -> Resul
     }
 }
 
+fn zone() -> Zone {
+    Zone::of_this_machine()
+}
+
 fn pretty(value: &serde_json::Value) -> String {
     format!("{value:#}")
 }
@@ -679,6 +748,37 @@ mod tests {
             }
         }
         assert!(pasted > 40, "{pasted}");
+    }
+
+    #[test]
+    fn the_help_of_every_command_has_an_example_that_it_takes() {
+        let mut open = vec![("docket".to_owned(), Cli::command())];
+        let mut seen = 0;
+        while let Some((name, command)) = open.pop() {
+            let below =
+                command.get_subcommands().map(|sub| (format!("{name} {}", sub.get_name()), sub.clone()));
+            open.extend(below);
+            if name == "docket" {
+                continue;
+            }
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            let examples: Vec<&str> = help
+                .lines()
+                .map(|line| line.strip_prefix("Example: ").unwrap_or(line).trim())
+                .filter(|line| line.starts_with(&name))
+                .collect();
+            assert!(help.starts_with("Example") && !examples.is_empty(), "{name}: {help}");
+            for example in examples {
+                let parsed = Cli::try_parse_from(words(example));
+                assert!(
+                    parsed.is_ok(),
+                    "{example}: {}",
+                    parsed.err().map(|e| e.to_string()).unwrap_or_default()
+                );
+            }
+            seen += 1;
+        }
+        assert!(seen >= 18, "{seen}");
     }
 
     #[test]

@@ -7,6 +7,7 @@ use docket_domain::status::Record;
 use docket_domain::submission::ChatId;
 
 use crate::visible::visible;
+use crate::zone::Zone;
 
 /// What is looked for; everything that is given must fit.
 #[derive(Debug, Clone, Default)]
@@ -35,7 +36,7 @@ impl Wanted {
 
 /// Newest first, one line each.
 #[must_use]
-pub fn page(found: &mut [Record], unread: usize) -> String {
+pub fn page(found: &mut [Record], unread: usize, zone: &Zone) -> String {
     found.sort_by_key(|record| std::cmp::Reverse(record.submission.confirmed_at));
     let mut lines: Vec<String> = found
         .iter()
@@ -46,7 +47,7 @@ pub fn page(found: &mut [Record], unread: usize) -> String {
             format!(
                 "{}  {}  write {:<10} told {:<10} {}  {}{open}",
                 submission.reference,
-                submission.confirmed_at,
+                zone.shown(submission.confirmed_at),
                 record.write.state.as_str(),
                 ack,
                 visible(&submission.request_type),

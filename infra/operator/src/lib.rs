@@ -1,7 +1,8 @@
 //! The operator's command: what is known about an enquiry, what needs a person, and whether a deployment is set up well.
 //!
 //! Of records it changes only what a person orders, and those of its own canary. Data goes to standard output, messages to standard error; the
-//! exit status says what became of it: 0 done, 1 refused or not found, 2 usage, 3 the other side could not be reached.
+//! exit status says what became of it: 0 done, 1 refused or not found, 2 usage, 3 the other side could not be reached, 130
+//! interrupted by Ctrl-C.
 
 pub mod answers;
 pub mod audit;
@@ -10,18 +11,22 @@ pub mod cli;
 pub mod cure;
 pub mod doctor;
 pub mod find;
+pub mod interrupt;
 pub mod json;
 pub mod orders;
 pub mod page;
 pub mod reach;
 pub mod scan;
 pub mod stats;
+pub mod table;
 pub mod refusal;
 mod removal;
 pub mod erase;
 pub mod sheet;
 pub mod visible;
+pub mod watch;
 pub mod webhook;
+pub mod zone;
 
 use docket_domain::ports::{StoreError, Submissions};
 use docket_domain::reference::Reference;
@@ -38,6 +43,8 @@ pub enum Stopped {
     Usage(String),
     /// The other side could not be reached.
     Unreachable(String),
+    /// A person ended it.
+    Interrupted(String),
 }
 
 impl Stopped {
@@ -47,6 +54,8 @@ impl Stopped {
             Self::Refused(_) => 1,
             Self::Usage(_) => 2,
             Self::Unreachable(_) => 3,
+            // As a shell has it for whatever Ctrl-C ended.
+            Self::Interrupted(_) => 130,
         }
     }
 
@@ -62,7 +71,10 @@ impl Stopped {
     #[must_use]
     pub fn message(&self) -> &str {
         match self {
-            Self::Refused(message) | Self::Usage(message) | Self::Unreachable(message) => message,
+            Self::Refused(message)
+            | Self::Usage(message)
+            | Self::Unreachable(message)
+            | Self::Interrupted(message) => message,
         }
     }
 }
@@ -110,9 +122,17 @@ pub async fn show<S: Submissions>(submissions: &S, reference: &Reference) -> Res
 pub async fn reviews<S: Submissions>(submissions: &S) -> Result<Vec<Listed>, Stopped> {
     /// More than anybody reads; the count of a longer list is the dashboard's.
     const EACH_MAX: usize = 1_000;
+    reviews_up_to(submissions, EACH_MAX).await
+}
+
+/// The same, of each reason at most so many.
+///
+/// # Errors
+/// Not reachable.
+pub async fn reviews_up_to<S: Submissions>(submissions: &S, each_max: usize) -> Result<Vec<Listed>, Stopped> {
     let mut listed = Vec::new();
     for reason in ReviewReason::ALL {
-        for (reference, indexed) in submissions.reviews(reason, EACH_MAX).await? {
+        for (reference, indexed) in submissions.reviews(reason, each_max).await? {
             // The index lags behind the record, and the record decides, where it can be read.
             let (record, open) = match submissions.get(&reference).await {
                 Ok(None) => continue,

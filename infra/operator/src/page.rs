@@ -8,7 +8,9 @@ use crate::Listed;
 use crate::answers::{Answers, QUESTIONS};
 use crate::orders::many::Outcome;
 use crate::orders::{Done, commands_for, orders_for};
+use crate::table::{cut, one_line, padded, width};
 use crate::visible::visible;
+use crate::zone::Zone;
 
 const STRONG: Style = Style::new().bold();
 const FAINT: Style = Style::new().dimmed();
@@ -16,20 +18,17 @@ const WARNING: Style = AnsiColor::Yellow.on_default();
 
 /// `docket show REFERENCE`.
 #[must_use]
-pub fn record(record: &Record) -> String {
+pub fn record(record: &Record, zone: &Zone) -> String {
     let submission = &record.submission;
     let mut lines = vec![format!("{STRONG}{}{STRONG:#}", submission.reference), String::new()];
-    let answers = Answers::of(record);
+    let answers = Answers::of(record, zone);
     for (question, answer) in QUESTIONS.iter().zip(answers.lines()) {
         lines.push(format!("{question:<36}{}", visible(answer)));
     }
     if let Some(at) = record.erased_at {
-        lines.push(format!("{WARNING}Its customer was erased at {at}.{WARNING:#}"));
+        lines.push(format!("{WARNING}Its customer was erased at {}.{WARNING:#}", zone.shown(at)));
     }
-    for review in record.reviews() {
-        lines.push(format!("What may be ordered about {}:", review.reason.as_str()));
-        lines.extend(commands_for(review.reason, record).into_iter().map(|command| format!("  {command}")));
-    }
+    lines.extend(what_may_be_ordered(record));
     lines.push(String::new());
     lines.push(format!("{FAINT}request type{FAINT:#}  {}", visible(&submission.request_type)));
     lines.push(format!("{FAINT}contact{FAINT:#}       {}", visible(submission.contact.as_str())));
@@ -38,14 +37,16 @@ pub fn record(record: &Record) -> String {
     lines.push(format!("{FAINT}summary{FAINT:#}"));
     lines.extend(visible(submission.summary.as_str()).lines().map(|line| format!("  {line}")));
     for conflict in &record.conflicts {
-        lines.push(format!("{WARNING}conflicting content of {}{WARNING:#}", conflict.at));
+        lines.push(format!("{WARNING}conflicting content of {}{WARNING:#}", zone.shown(conflict.at)));
         lines.push(format!("  {}", visible(&conflict.request_type)));
         lines.extend(visible(conflict.summary.as_str()).lines().map(|line| format!("  {line}")));
     }
     lines.push(String::new());
-    lines.push(format!("{FAINT}history{FAINT:#}"));
-    for entry in record.history.entries() {
-        let mut line = format!("  {}  {:<13} {}", entry.at, visible(&entry.by), entry.step);
+    lines.push(format!("{FAINT}history, in the time of {}{FAINT:#}", zone.name()));
+    let times: Vec<String> = record.history.entries().iter().map(|entry| zone.shown(entry.at)).collect();
+    let columns = times.iter().map(|time| width(time)).max().unwrap_or(0);
+    for (entry, time) in record.history.entries().iter().zip(times) {
+        let mut line = format!("  {time:<columns$}  {:<13} {}", visible(&entry.by), entry.step);
         if let (Some(from), Some(to)) = (&entry.from, &entry.to)
             && from != to
         {
@@ -62,34 +63,50 @@ pub fn record(record: &Record) -> String {
     lines.join("\n")
 }
 
+/// Whole commands, for the version that is being looked at: a look that is kept makes another version.
+fn what_may_be_ordered(record: &Record) -> Vec<String> {
+    let mut lines = Vec::new();
+    for review in record.reviews() {
+        lines.push(format!("What may be ordered about {}:", review.reason.as_str()));
+        lines.extend(commands_for(review.reason, record).into_iter().map(|command| format!("  {command}")));
+    }
+    lines
+}
+
 /// `docket recheck` and `docket resolve`.
 #[must_use]
-pub fn done(done: &Done) -> String {
+pub fn done(done: &Done, zone: &Zone) -> String {
     let mut lines = Vec::new();
     if let Some(found) = &done.found {
         lines.push(found.sentence());
     }
     lines.push(format!("{STRONG}{}{STRONG:#}", done.said));
     lines.push(String::new());
-    let answers = Answers::of(&done.record);
+    let answers = Answers::of(&done.record, zone);
     for (question, answer) in QUESTIONS.iter().zip(answers.lines()) {
         lines.push(format!("{question:<36}{}", visible(answer)));
     }
+    lines.extend(what_may_be_ordered(&done.record));
     lines.join("\n")
 }
 
 /// `docket resolve --reason`.
 #[must_use]
-pub fn outcomes(outcomes: &[Outcome]) -> String {
+pub fn outcomes(outcomes: &[Outcome], zone: &Zone) -> String {
     if outcomes.is_empty() {
         return "No such reviews.".into();
     }
     let mut lines: Vec<String> = outcomes
         .iter()
-        .map(|Outcome { reference, since, done }| match done {
-            None => format!("{reference}  since {since}"),
-            Some(Ok(())) => format!("{reference}  since {since}  closed"),
-            Some(Err(stopped)) => format!("{reference}  since {since}  not closed: {}", stopped.message()),
+        .map(|Outcome { reference, since, done }| {
+            let since = zone.shown(*since);
+            match done {
+                None => format!("{reference}  since {since}"),
+                Some(Ok(())) => format!("{reference}  since {since}  closed"),
+                Some(Err(stopped)) => {
+                    format!("{reference}  since {since}  not closed: {}", stopped.message())
+                }
+            }
         })
         .collect();
     if outcomes.iter().all(|outcome| outcome.done.is_none()) {
@@ -100,42 +117,70 @@ pub fn outcomes(outcomes: &[Outcome]) -> String {
     lines.join("\n")
 }
 
+/// How wide a table may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Room {
+    /// As wide as it needs: nobody knows a terminal's edge.
+    Unknown,
+    /// What does not fit goes to a line of its own below.
+    Below(usize),
+    /// What does not fit is cut: each review is one line.
+    Cut(usize),
+}
+
 /// `docket reviews`.
 #[must_use]
-pub fn reviews(listed: &[Listed], now: Moment) -> String {
+pub fn reviews(listed: &[Listed], now: Moment, room: Room) -> String {
     if listed.is_empty() {
         return "No open reviews.".into();
     }
-    let mut lines = vec![format!(
-        "{STRONG}{:<19}{:<18}{:>8}  {:<20}  what may be ordered{STRONG:#}",
-        "reference", "reason", "age", "request type"
-    )];
+    table(listed, now, room).join("\n")
+}
+
+/// A heading and the reviews, with reason, age, request type and what may be ordered.
+pub(crate) fn table(listed: &[Listed], now: Moment, room: Room) -> Vec<String> {
+    const REQUEST_TYPE_COLUMNS_MAX: usize = 20;
+    /// Where the last column begins.
+    const NEXT: usize = 69;
+    let mut lines = Vec::new();
+    let mut push =
+        |[reference, reason, age, request_type, next]: [&str; 5], whole: Style, of_reason: Style| {
+            let request_type = padded(&cut(request_type, REQUEST_TYPE_COLUMNS_MAX), REQUEST_TYPE_COLUMNS_MAX);
+            let first = format!(
+                "{whole}{reference:<19}{of_reason}{reason:<18}{of_reason:#}{whole}{age:>8}  {request_type}"
+            );
+            match room {
+                Room::Below(columns) if NEXT + width(next) > columns => {
+                    lines.push(format!("{first}{whole:#}"));
+                    lines.push(format!("{:<19}{whole}{next}{whole:#}", ""));
+                }
+                // Narrower than the columns before it: then without colours, which are no columns.
+                Room::Cut(columns) if columns < NEXT => {
+                    lines.push(cut(&format!("{reference:<19}{reason:<18}{age:>8}  {request_type}"), columns));
+                }
+                Room::Cut(columns) => {
+                    let next = cut(next, columns.saturating_sub(NEXT));
+                    lines.push(format!("{first}  {next}{whole:#}"));
+                }
+                Room::Unknown | Room::Below(_) => lines.push(format!("{first}  {next}{whole:#}")),
+            }
+        };
+    let heading = ["reference", "reason", "age", "request type", "what may be ordered"];
+    push(heading, STRONG, Style::new());
     for Listed { reference, review, record } in listed {
         let (request_type, next) = match record {
-            Some(record) => {
-                let request_type = shortened(&visible(&record.submission.request_type), 20);
-                (request_type, orders_for(review.reason).join(", "))
-            }
+            Some(record) => (one_line(&record.submission.request_type), orders_for(review.reason).join(", ")),
             None => (String::new(), "nothing: the record cannot be read by this release".into()),
         };
-        lines.push(format!(
-            "{:<19}{WARNING}{:<18}{WARNING:#}{:>8}  {request_type:<20}  {next}",
-            reference.to_string(),
-            review.reason.as_str(),
-            age(now.seconds_since(review.since)),
-        ));
+        let (reason, age) = (review.reason.as_str(), age(now.seconds_since(review.since)));
+        push([reference.as_str(), reason, &age, &request_type, &next], Style::new(), WARNING);
     }
-    lines.join("\n")
+    lines
 }
 
-fn shortened(text: &str, chars_max: usize) -> String {
-    if text.chars().count() <= chars_max {
-        return text.to_owned();
-    }
-    text.chars().take(chars_max - 1).chain(['…']).collect()
-}
-
-fn age(seconds: u64) -> String {
+/// How long, in the largest unit that says it well.
+#[must_use]
+pub fn age(seconds: u64) -> String {
     match seconds {
         0..60 => format!("{seconds} s"),
         60..3_600 => format!("{} min", seconds / 60),

@@ -1,6 +1,7 @@
 //! How everything stands at the end: the sheet, the messages, and for each reference the four answers.
 
 use docket::answers::{Answers, QUESTIONS};
+use docket::zone::Zone;
 use docket_domain::reference::Reference;
 use docket_world::{Tampering, World};
 
@@ -24,7 +25,7 @@ pub(crate) async fn show(world: &World, story: &mut Story, told: &[Reference]) {
     }
     for reference in told {
         story.heading(reference.as_str());
-        let answers = Answers::of(&world.record(reference).await);
+        let answers = Answers::of(&world.record(reference).await, &Zone::utc());
         for (question, answer) in QUESTIONS.iter().zip(answers.lines()) {
             story.tell(&format!("{question:<36}{answer}"));
         }

@@ -615,6 +615,7 @@ async fn the_command_prints_every_step_and_never_a_secret() {
     let good = ran(&mut world, &environment, &["canary", "--json"]).await;
     shows_no_secret(&good);
     let report = good.json();
+    crate::shapes::fits("canary", &report);
     assert_eq!((&report["removed"], &report["left"]), (&json!(true), &Value::Null));
     let steps = report["steps"].as_array().unwrap();
     assert_eq!(steps.len(), 12);

@@ -25,6 +25,11 @@ impl Environment {
         self
     }
 
+    /// With all of `other` in place of its own.
+    pub(crate) fn and(self, other: &Self) -> Self {
+        other.0.iter().fold(self, |set, (name, value)| set.with(name, value))
+    }
+
     pub(crate) fn pairs(&self) -> &[(String, String)] {
         &self.0
     }

@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
+use docket::page::Room;
 use docket_domain::ports::Submissions as _;
 use docket_domain::reference::Reference;
 use docket_domain::status::{
     AckEvent, AckOrder, By, Cause, Conflict, ConflictEvent, Finding, WriteEvent, WriteOrder,
 };
 use docket_domain::submission::{Fingerprint, Summary};
-use docket_world::executable::Executable;
+use docket_world::executable::{Ended, Executable};
 use docket_world::workers::{NOBODY, WEBHOOK_SECRET};
 use docket_world::{Tampering, World};
 use serde_json::{Value, json};
@@ -47,13 +48,21 @@ pub(crate) fn shows_no_secret(ran: &Ran) {
     }
 }
 
-fn environment(world: &World) -> Environment {
+pub(crate) fn environment(world: &World) -> Environment {
     Environment::of_aws(world.engines.dynamodb_url()).with("SUBMISSIONS_TABLE", &world.tables.submissions)
 }
 
+/// Runs the command, in UTC where no time zone is given: the machine's own is nobody's matter.
 pub(crate) fn docket(environment: &Environment, arguments: &[&str]) -> Ran {
-    let ended =
-        Executable::start(&built("docket"), arguments, environment.pairs()).ended(Duration::from_secs(60));
+    left_by(started(environment, arguments).ended(Duration::from_secs(60)))
+}
+
+pub(crate) fn started(environment: &Environment, arguments: &[&str]) -> Executable {
+    let environment = Environment::default().with("TZ", "UTC").and(environment);
+    Executable::start(&built("docket"), arguments, environment.pairs())
+}
+
+pub(crate) fn left_by(ended: Ended) -> Ran {
     Ran {
         status: ended.status.code().unwrap_or(-1),
         stdout: ended.stdout.join("\n"),
@@ -61,11 +70,11 @@ pub(crate) fn docket(environment: &Environment, arguments: &[&str]) -> Ran {
     }
 }
 
-fn unknown() -> WriteEvent {
+pub(crate) fn unknown() -> WriteEvent {
     WriteEvent::Unknown { cause: Cause::new("timeout"), settle_seconds: 300 }
 }
 
-async fn conflict(world: &World, reference: &Reference, words: &str) {
+pub(crate) async fn conflict(world: &World, reference: &Reference, words: &str) {
     let seen = world.record(reference).await;
     let summary = Summary::clean(words).unwrap();
     let conflict = Conflict {
@@ -235,10 +244,10 @@ async fn the_page_for_a_person_answers_the_four_questions() {
     insta::assert_snapshot!(page.stdout, @r#"
     DK-SEP8-6SAR-9NF8
 
-    Was it confirmed and recorded?      Yes: confirmed by the customer at 2026-03-01T09:15:00Z, and kept.
+    Was it confirmed and recorded?      Yes: confirmed by the customer at 2026-03-01 09:15:00 UTC, and kept.
     Is its row known to exist?          Yes: append_answer 'Intake'!A2:F2.
-    Did its acknowledgement complete?   Not known: the message of 2026-03-01T09:15:00Z may have been sent (http_500).
-    What still needs attention?         A person: ack_uncertain since 2026-03-01T09:15:00Z: the message was perhaps sent
+    Did its acknowledgement complete?   Not known: the message of 2026-03-01 09:15:00 UTC may have been sent (http_500).
+    What still needs attention?         A person: ack_uncertain since 2026-03-01 09:15:00 UTC: the message was perhaps sent
     What may be ordered about ack_uncertain:
       docket resolve DK-SEP8-6SAR-9NF8 --if-version 5 --seen --because "…"
       docket resolve DK-SEP8-6SAR-9NF8 --if-version 5 --send-again --because "…"
@@ -252,12 +261,12 @@ async fn the_page_for_a_person_answers_the_four_questions() {
       New gutters, please.
       And a slate roof.
 
-    history
-      2026-03-01T09:15:00Z  webhook       recorded
-      2026-03-01T09:15:00Z  writer        claimed  pending → attempting
-      2026-03-01T09:15:00Z  writer        append_applied  attempting → confirmed  (append_answer 'Intake'!A2:F2)
-      2026-03-01T09:15:00Z  acknowledger  ack_claimed  pending → attempting
-      2026-03-01T09:15:00Z  acknowledger  ack_unknown  attempting → uncertain  (http_500)
+    history, in the time of UTC
+      2026-03-01 09:15:00 UTC  webhook       recorded
+      2026-03-01 09:15:00 UTC  writer        claimed  pending → attempting
+      2026-03-01 09:15:00 UTC  writer        append_applied  attempting → confirmed  (append_answer 'Intake'!A2:F2)
+      2026-03-01 09:15:00 UTC  acknowledger  ack_claimed  pending → attempting
+      2026-03-01 09:15:00 UTC  acknowledger  ack_unknown  attempting → uncertain  (http_500)
     "#);
     world.check_rules().await;
 }
@@ -306,7 +315,8 @@ async fn reviews_are_listed_oldest_first_and_a_record_with_two_twice() {
 
     let page = docket(&environment(&world), &["reviews"]);
     assert_eq!((page.status, page.stdout.lines().count()), (0, 5));
-    let in_world = docket::page::reviews(&docket::reviews(world.store()).await.unwrap(), world.now());
+    let in_world =
+        docket::page::reviews(&docket::reviews(world.store()).await.unwrap(), world.now(), Room::Unknown);
     insta::assert_snapshot!(plain(&in_world), @r"
     reference          reason                 age  request type          what may be ordered
     DK-X950-2ENM-HNDZ  no_matching_row      3 min  A quote               docket recheck, --recorded, --append-again, --abandon
@@ -318,7 +328,7 @@ async fn reviews_are_listed_oldest_first_and_a_record_with_two_twice() {
 }
 
 /// Without the styles, as a pipe gets it.
-fn plain(text: &str) -> String {
+pub(crate) fn plain(text: &str) -> String {
     let mut kept = String::new();
     let mut parts = text.split("\u{1b}[");
     kept.push_str(parts.next().unwrap_or_default());
