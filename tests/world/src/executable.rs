@@ -75,6 +75,14 @@ impl Executable {
         self.child.try_wait().expect("a child's state can be read").is_none()
     }
 
+    /// The most memory that it held at once so far, in KiB; none when it has ended, or where the system does not tell.
+    #[must_use]
+    pub fn peak_memory_kib(&self) -> Option<u64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+        line.trim().strip_suffix(" kB")?.parse().ok()
+    }
+
     /// SIGKILL: it gets no chance to tidy up.
     ///
     /// # Panics

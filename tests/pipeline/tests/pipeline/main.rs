@@ -18,6 +18,7 @@ mod watching;
 mod manners;
 mod shapes;
 mod session;
+mod large_audit;
 mod orders;
 mod looking;
 mod erase;
