@@ -210,6 +210,7 @@ async fn a_wrong_region_and_a_missing_permission_are_told_apart_and_end_with_1()
 #[tokio::test(flavor = "multi_thread")]
 async fn a_reference_of_nobodys_ends_with_1_and_a_malformed_one_with_2_before_anybody_is_asked() {
     let world = World::start().await;
+    let following = world.clock.follow_real_time();
     let there = settings(&world);
     let nobody = ["AWS_ENDPOINT_URL", "SHEETS_ENDPOINT"]
         .iter()
@@ -218,7 +219,7 @@ async fn a_reference_of_nobodys_ends_with_1_and_a_malformed_one_with_2_before_an
     assert_eq!(with_one.len(), 5);
     for row in with_one {
         if row.command != "export" {
-            row.refused(&there, 1, &format!("no submission has the reference {NOBODYS}: "));
+            row.refused(&there, 1, &format!("no submission has the reference {NOBODYS}"));
         }
         for malformed in ["DK-8M4T", "DK-8M4T-K2QX-7RZU", "7100000001", "", "DK-8M4T-K2QX-7RZ9-0"] {
             let arguments: Vec<&str> = [row.command]
@@ -229,6 +230,7 @@ async fn a_reference_of_nobodys_ends_with_1_and_a_malformed_one_with_2_before_an
             assert_eq!(ran.refused(2).lines().count(), 1, "{arguments:?}: {}", ran.stderr);
         }
     }
+    following.abort();
     world.check_rules().await;
 }
 
