@@ -17,7 +17,7 @@ use docket_domain::status::{Finding, Record, WriteState};
 use serde_json::{Value, json};
 
 use crate::Stopped;
-use crate::cure::cure;
+use crate::cure::by_google;
 use crate::scan::{Progress, records};
 use crate::visible::visible;
 
@@ -80,6 +80,8 @@ pub struct Report {
     pub expired: usize,
     /// Confirmed, with exactly one equal row.
     pub equal: usize,
+    /// Whose write nobody has settled yet: what stands in the sheet of them is not judged here.
+    pub unsettled: usize,
     pub oddities: Vec<Oddity>,
 }
 
@@ -118,6 +120,10 @@ pub async fn audit<G: Clock, C: Clock>(
             }
             Ok(record) => {
                 let seen = sheet_holds.remove(record.submission.reference.as_str());
+                report.unsettled += usize::from(matches!(
+                    record.write.state,
+                    WriteState::Attempting { .. } | WriteState::Uncertain { .. }
+                ));
                 match oddity(&record, seen.as_ref()) {
                     Some(_) => doubtful.push(record.submission.reference.clone()),
                     None => report.equal += usize::from(is_confirmed(&record)),
@@ -261,8 +267,7 @@ fn oddity(record: &Record, seen: Option<&Seen>) -> Option<Oddity> {
 }
 
 fn unreadable<G: Clock>(sheet: &GoogleSheet<G>, reason: &NotApplied) -> Stopped {
-    let account = visible(sheet.account());
-    Stopped::Unreachable(format!("the sheet cannot be read: {}; {}", reason.cause(), cure(reason, &account)))
+    by_google("the sheet cannot be read", reason, &visible(sheet.account()))
 }
 
 impl Report {
@@ -281,6 +286,7 @@ impl Report {
             "records": self.records,
             "equal": self.equal,
             "expired": self.expired,
+            "unsettled": self.unsettled,
             "oddities": oddities,
         })
     }
@@ -302,8 +308,15 @@ impl Report {
             "{} rows ({} of somebody else's, {} of expired records), {} records, {} of them confirmed with one equal row.",
             self.rows, self.foreign_rows, self.expired, self.records, self.equal
         )];
+        if self.unsettled > 0 {
+            lines.push(format!(
+                "{} of the records wait for a settled write and were not compared: docket reviews.",
+                self.unsettled
+            ));
+        }
         if self.oddities.is_empty() {
-            lines.push("Everything fits.".into());
+            let what = if self.unsettled > 0 { "Everything else fits." } else { "Everything fits." };
+            lines.push(what.into());
         }
         for odd in &self.oddities {
             let state = odd.state.map(|state| format!(", write {state}")).unwrap_or_default();

@@ -387,6 +387,9 @@ impl Plan {
 #[must_use]
 pub fn page(gone: &[Gone]) -> String {
     let mut lines: Vec<String> = gone.iter().map(Gone::page).collect();
+    if gone.is_empty() {
+        lines.push("No enquiry was found; what was being written in the chat is gone.".into());
+    }
     lines.push(
         "The spreadsheet's version history, other spreadsheets, the tables' recovery of 35 days and the chat itself keep what \
          they have."

@@ -22,7 +22,14 @@ use crate::refusal::Refusal;
 
 /// A wrong setting or command line.
 pub fn usage(error: impl std::fmt::Display) -> Stopped {
-    Stopped::Usage(error.to_string())
+    let said = error.to_string();
+    // Of a setting, and of nothing that the command line says.
+    if said.ends_with(" is missing") || said.ends_with("_PARAMETER)") || said.ends_with(" is empty") {
+        return Stopped::Usage(format!(
+            "{said}: add --stack NAME, or load what the stack's output Settings names"
+        ));
+    }
+    Stopped::Usage(said)
 }
 
 /// What the command line said, under names that no shell can have set.

@@ -122,7 +122,7 @@ async fn an_audit_by_command_ends_with_1_where_something_does_not_fit_and_3_wher
     );
     world.sheets.rename_tab("Intake", "Away");
     let blind = docket(&environment, &["audit"]);
-    assert!(blind.refused(3).contains("no_such_tab"), "{}", blind.stderr);
+    assert!(blind.refused(1).contains("no_such_tab"), "{}", blind.stderr);
     let nobody = environment.clone().with("AWS_ENDPOINT_URL_DYNAMODB", NOBODY);
     world.sheets.rename_tab("Away", "Intake");
     docket(&nobody, &["audit"]).refused(3);
