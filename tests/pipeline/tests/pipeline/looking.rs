@@ -101,6 +101,20 @@ async fn an_audit_names_whatever_does_not_fit_between_sheet_and_table_and_change
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_audit_says_what_it_did_not_compare() {
+    let mut world = world().await;
+    let references = uncertain(&mut world, 2, Behaviour::hangs_up()).await;
+    world.settle().await;
+    let following = world.clock.follow_real_time();
+    let audit = docket(&environment_of_operator(&world), &["audit"]);
+    following.abort();
+    assert!(audit.stdout.contains("2 of the records wait for a settled write"), "{}", audit.stdout);
+    assert!(audit.stdout.contains("Everything else fits."), "{}", audit.stdout);
+    assert_eq!(world.record(&references[0]).await.reviews().len(), 1);
+    world.check_rules().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_audit_by_command_ends_with_1_where_something_does_not_fit_and_3_where_nothing_can_be_seen() {
     let mut world = world().await;
     let references = world.record_enquiries(2).await;
