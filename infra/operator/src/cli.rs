@@ -37,13 +37,13 @@ use crate::{Stopped, audit, canary, doctor, json, page, sheet, watch, webhook};
 )]
 pub struct Cli {
     /// Take the settings from this stack's outputs, in place of the environment's.
-    #[arg(long, global = true, value_name = "NAME")]
+    #[arg(long, global = true, help_heading = "Which deployment", value_name = "NAME")]
     stack: Option<String>,
     /// The AWS region.
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = "Which deployment")]
     region: Option<String>,
     /// The profile in AWS's own configuration files; it goes before keys in the environment.
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = "Which deployment")]
     profile: Option<String>,
     #[command(subcommand)]
     command: Command,
