@@ -85,26 +85,27 @@ impl<S: Submissions, H: Sheet, D: Doorbell, C: Clock, M: Meter> Writer<S, H, D, 
         // Those that a person sent off again go last: they are looked for first, and no other row waits for that.
         let (again, pending) =
             pending.into_iter().partition(|record: &Record| record.write.is_looked_for_first());
-        onward = self.append_all(pending, onward, deadline, failed, &mut confirmed).await;
+        let mut alone = 0;
+        onward = self.append_all(pending, onward, &mut alone, deadline, failed, &mut confirmed).await;
         let again = match onward {
             Onward::Yes => self.without_those_that_are_there(again, deadline, failed, &mut confirmed).await,
             Onward::PutOff(_) | Onward::Leave => again,
         };
-        self.append_all(again, onward, deadline, failed, &mut confirmed).await;
+        self.append_all(again, onward, &mut alone, deadline, failed, &mut confirmed).await;
         confirmed
     }
 
-    /// Appends these, request by request, as long as the sheet takes them.
+    /// Appends these, request by request, as long as the sheet takes them. `alone` counts the invocation's rows that went alone.
     async fn append_all(
         &self,
         pending: Vec<Record>,
         mut onward: Onward,
+        alone: &mut usize,
         deadline: Moment,
         failed: &mut Failed,
         confirmed: &mut Vec<Reference>,
     ) -> Onward {
         let mut left = batches(pending);
-        let mut alone = 0;
         while let Some(batch) = left.pop() {
             if let Onward::Yes = onward {
                 // Before the claim: a lease is no place to wait in.
@@ -116,9 +117,9 @@ impl<S: Submissions, H: Sheet, D: Doorbell, C: Clock, M: Meter> Writer<S, H, D, 
                     Onward::Leave
                 }
                 // Left due: Google counts requests, not rows.
-                Onward::Yes if goes_alone(&batch) && alone == ALONE_PER_INVOCATION_MAX => Onward::Yes,
+                Onward::Yes if goes_alone(&batch) && *alone == ALONE_PER_INVOCATION_MAX => Onward::Yes,
                 Onward::Yes => {
-                    alone += usize::from(goes_alone(&batch));
+                    *alone += usize::from(goes_alone(&batch));
                     let outcome = self.append_batch(batch, deadline, failed, confirmed).await;
                     // Rows refused in company are tried alone at once.
                     left.extend(outcome.again.into_iter().map(|record| vec![record]));

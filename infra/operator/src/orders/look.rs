@@ -6,7 +6,7 @@ use docket_domain::row::Row;
 use docket_domain::status::{Cause, Finding, Record, ReviewReason, WriteReview};
 
 use crate::Stopped;
-use crate::cure::cure;
+use crate::cure::by_google;
 use crate::visible::visible;
 
 /// The sheet that orders look at.
@@ -65,24 +65,12 @@ impl<H: WholeSheet> Sheet<H> {
     }
 
     fn unreadable(&self, reason: &NotApplied) -> Look {
-        let cause = reason.cause();
-        let said = format!(
-            "{} could not be read ({cause}), so nothing was learned: {}",
-            self.place,
-            cure(reason, &self.account)
-        );
-        let stopped = match reason {
-            NotApplied::Halt(_) => Stopped::Refused(said),
-            NotApplied::TryAgain(_)
-            | NotApplied::Busy { .. }
-            | NotApplied::CellAlone(_)
-            | NotApplied::CellInCompany(_) => Stopped::Unreachable(said),
-        };
+        let what = format!("{} could not be read, so nothing was learned", self.place);
         Look {
             place: self.place.clone(),
-            finding: Finding::Unreadable(cause),
+            finding: Finding::Unreadable(reason.cause()),
             astray: Vec::new(),
-            stopped: Some(stopped),
+            stopped: Some(by_google(&what, reason, &self.account)),
         }
     }
 }
