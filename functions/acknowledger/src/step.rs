@@ -81,14 +81,9 @@ impl<S: Submissions + Alerts, T: Messenger, C: Clock, M: Meter> Acknowledger<S, 
         let reference = record.submission.reference.clone();
         let chat_id =
             record.acknowledgement.as_ref().and_then(|ack| ack.moved_to).unwrap_or(record.submission.chat_id);
-        let wait_ms = self.pace.wait_ms(chat_id, self.clock.now());
-        let needed_ms = wait_ms + CLAIMING_MS + self.timing.send_timeout_ms + MARKING_MS;
-        if self.clock.now().plus_millis(needed_ms) > deadline {
+        if !self.waits_for_its_turn(Some(chat_id), deadline).await {
             tracing::info!(%reference, step = "send", outcome = "no_time", "left to the next sweep");
             return Ok(Onward::Stop);
-        }
-        if wait_ms > 0 {
-            self.clock.pause_ms(wait_ms).await;
         }
         let now = self.clock.now();
         let claim = AckEvent::Claimed {
@@ -126,17 +121,26 @@ impl<S: Submissions + Alerts, T: Messenger, C: Clock, M: Meter> Acknowledger<S, 
         Ok(onward)
     }
 
+    /// Returns when a message to this chat may leave; false, at once, when the time left does not cover claiming, sending and
+    /// marking after that.
+    async fn waits_for_its_turn(&self, chat: Option<ChatId>, deadline: Moment) -> bool {
+        let wait_ms = chat.map_or(0, |chat| self.pace.wait_ms(chat, self.clock.now()));
+        let needed_ms = wait_ms + CLAIMING_MS + self.timing.send_timeout_ms + MARKING_MS;
+        if self.clock.now().plus_millis(needed_ms) > deadline {
+            return false;
+        }
+        if wait_ms > 0 {
+            self.clock.pause_ms(wait_ms).await;
+        }
+        true
+    }
+
     /// Tells the operator of an open review, unless that was done. Noted before it is sent, so that a crash costs one message and
     /// never makes two.
     async fn alert(&self, record: &Record, deadline: Moment) -> Result<Onward, StoreError> {
         let reference = &record.submission.reference;
-        let wait_ms = self.operator_chat.map_or(0, |chat| self.pace.wait_ms(chat, self.clock.now()));
-        let needed_ms = wait_ms + CLAIMING_MS + self.timing.send_timeout_ms + MARKING_MS;
-        if self.clock.now().plus_millis(needed_ms) > deadline {
+        if !self.waits_for_its_turn(self.operator_chat, deadline).await {
             return Ok(Onward::Stop);
-        }
-        if wait_ms > 0 {
-            self.clock.pause_ms(wait_ms).await;
         }
         let now = self.clock.now();
         let reviews = record.reviews();

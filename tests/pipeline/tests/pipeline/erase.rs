@@ -3,7 +3,6 @@
 use docket::Stopped;
 use docket::erase::{Eraser, Gone, Terms, Whom};
 use docket_adapters::dynamodb::{DynamoConversations, DynamoSubmissions};
-use docket_adapters::sheets::{Credentials, GoogleSheet, SheetSettings};
 use docket_domain::ports::{Removed, Submissions as _};
 use docket_domain::reference::Reference;
 use docket_domain::row::Row;
@@ -11,32 +10,24 @@ use docket_domain::status::{By, Record, Settle, WriteEvent, WriteOrder};
 use docket_domain::submission::ChatId;
 use docket_world::clock::TurnedClock;
 use docket_world::sheets::{Behaviour, On};
-use docket_world::wire::Side;
-use docket_world::workers::{NOBODY, SPREADSHEET_ID, role};
+use docket_world::workers::NOBODY;
 use docket_world::{Tampering, World};
 use serde_json::{Value, json};
 
 use crate::executables::environment_of_operator;
+use crate::looking::sheet;
 use crate::operator::docket;
 use crate::write_side::{each, known, uncertain, world};
 
 const WHY: &str = "Asked by letter.";
 
 fn eraser(world: &World) -> Eraser<TurnedClock, TurnedClock> {
-    let settings = SheetSettings {
-        endpoint: world.url("writer", Side::Sheets),
-        spreadsheet_id: SPREADSHEET_ID.into(),
-        tab: world.settings().tab.clone(),
-        credentials: Credentials::parse(world.google_credentials(), &role()).unwrap(),
-        append_timeout_ms: 1_000,
-        read_timeout_ms: 1_000,
-    };
     let client = world.engines.dynamodb_client();
     let (submissions, conversations) = (&world.tables.submissions, &world.tables.conversations);
     Eraser {
         submissions: DynamoSubmissions::new(client.clone(), submissions, 365),
         conversations: DynamoConversations::new(client, conversations, submissions),
-        sheet: GoogleSheet::new(settings, world.clock.clone()).unwrap(),
+        sheet: sheet(world),
         place: "'Intake' of the spreadsheet".into(),
         clock: world.clock.clone(),
         by: By::Operator("ann@example.org".into()),

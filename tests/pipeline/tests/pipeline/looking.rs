@@ -18,7 +18,8 @@ use crate::executables::{Environment, environment_of_operator};
 use crate::operator::{docket, shows_no_secret};
 use crate::write_side::{appends, uncertain, world};
 
-fn sheet(world: &World) -> GoogleSheet<TurnedClock> {
+/// The sheet as the operator's command looks at it.
+pub(crate) fn sheet(world: &World) -> GoogleSheet<TurnedClock> {
     let settings = SheetSettings {
         endpoint: world.url("writer", Side::Sheets),
         spreadsheet_id: SPREADSHEET_ID.into(),

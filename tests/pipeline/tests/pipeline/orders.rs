@@ -6,7 +6,7 @@
 use docket::Stopped;
 use docket::orders::{Desk, Done, Kind, Order, Sheet, Terms, recheck};
 use docket_adapters::dynamodb::DynamoSubmissions;
-use docket_adapters::sheets::{Credentials, GoogleSheet, SheetSettings};
+use docket_adapters::sheets::GoogleSheet;
 use docket_domain::ports::Submissions as _;
 use docket_domain::reference::Reference;
 use docket_domain::status::{
@@ -15,12 +15,12 @@ use docket_domain::status::{
 use docket_domain::submission::{Fingerprint, Summary};
 use docket_world::clock::TurnedClock;
 use docket_world::sheets::{Behaviour, On};
-use docket_world::wire::Side;
-use docket_world::workers::{NOBODY, SPREADSHEET_ID, role};
+use docket_world::workers::{NOBODY, SPREADSHEET_ID};
 use docket_world::{Tampering, World};
 use serde_json::{Value, json};
 
 use crate::executables::{Environment, environment_of_operator};
+use crate::looking::sheet;
 use crate::operator::{Ran, docket, shows_no_secret};
 use crate::write_side::{appends, each, known, uncertain, world};
 
@@ -33,15 +33,7 @@ fn desk(world: &World) -> OurDesk {
 }
 
 fn desk_of(world: &World, who: &str) -> OurDesk {
-    let settings = SheetSettings {
-        endpoint: world.url("writer", Side::Sheets),
-        spreadsheet_id: SPREADSHEET_ID.into(),
-        tab: world.settings().tab.clone(),
-        credentials: Credentials::parse(world.google_credentials(), &role()).unwrap(),
-        append_timeout_ms: 1_000,
-        read_timeout_ms: 1_000,
-    };
-    let sheet = GoogleSheet::new(settings, world.clock.clone()).unwrap();
+    let sheet = sheet(world);
     let account = sheet.account().to_owned();
     let settle_seconds = world.settings().timing.settle_seconds;
     let place = "'Intake' of the spreadsheet".to_owned();
