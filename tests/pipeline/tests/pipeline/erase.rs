@@ -3,6 +3,7 @@
 use docket::Stopped;
 use docket::erase::{Eraser, Gone, Terms, Whom};
 use docket_adapters::dynamodb::{DynamoConversations, DynamoSubmissions};
+use docket_adapters::sheets::GoogleSheet;
 use docket_domain::ports::{Removed, Submissions as _};
 use docket_domain::reference::Reference;
 use docket_domain::row::Row;
@@ -19,15 +20,23 @@ use crate::looking::sheet;
 use crate::operator::docket;
 use crate::write_side::{each, known, uncertain, world};
 
-const WHY: &str = "Asked by letter.";
+pub(crate) const WHY: &str = "Asked by letter.";
 
 fn eraser(world: &World) -> Eraser<TurnedClock, TurnedClock> {
-    let client = world.engines.dynamodb_client();
+    eraser_over(world, world.engines.dynamodb_client(), sheet(world))
+}
+
+/// The command's own eraser, by these ways to the tables and the sheet.
+pub(crate) fn eraser_over(
+    world: &World,
+    client: aws_sdk_dynamodb::Client,
+    sheet: GoogleSheet<TurnedClock>,
+) -> Eraser<TurnedClock, TurnedClock> {
     let (submissions, conversations) = (&world.tables.submissions, &world.tables.conversations);
     Eraser {
         submissions: DynamoSubmissions::new(client.clone(), submissions, 365),
         conversations: DynamoConversations::new(client, conversations, submissions),
-        sheet: sheet(world),
+        sheet,
         place: "'Intake' of the spreadsheet".into(),
         clock: world.clock.clone(),
         by: By::Operator("ann@example.org".into()),
@@ -39,7 +48,14 @@ async fn erase(world: &World, whom: Whom, settle: Option<Settle>) -> Result<Vec<
 }
 
 async fn erase_by(world: &World, whom: Whom, terms: Terms) -> Result<Vec<Gone>, Stopped> {
-    let eraser = eraser(world);
+    erase_with(&eraser(world), whom, terms).await
+}
+
+pub(crate) async fn erase_with(
+    eraser: &Eraser<TurnedClock, TurnedClock>,
+    whom: Whom,
+    terms: Terms,
+) -> Result<Vec<Gone>, Stopped> {
     let plan = eraser.plan(whom, &terms, &mut |_| {}).await?;
     let mut gone = Vec::new();
     eraser.carry_out(plan, &terms, |one| gone.push(one), |_| ()).await.map(|()| gone)
@@ -50,7 +66,7 @@ fn of(reference: &Reference) -> Whom {
 }
 
 /// Every word that an item, a row or a conversation holds.
-async fn everything(world: &World) -> String {
+pub(crate) async fn everything(world: &World) -> String {
     let client = world.engines.dynamodb_client();
     let mut found = String::new();
     for table in [&world.tables.submissions, &world.tables.conversations] {
@@ -61,12 +77,12 @@ async fn everything(world: &World) -> String {
     found
 }
 
-fn touched(references: &[Reference]) -> Tampering {
+pub(crate) fn touched(references: &[Reference]) -> Tampering {
     Tampering { rows_of: references.to_vec(), ordered: references.to_vec() }
 }
 
 /// The world's own words for a customer: their summary, name and chat.
-fn words(record: &Record) -> [String; 3] {
+pub(crate) fn words(record: &Record) -> [String; 3] {
     let submission = &record.submission;
     [
         submission.summary.as_str().to_owned(),

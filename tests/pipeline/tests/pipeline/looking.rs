@@ -20,13 +20,22 @@ use crate::write_side::{appends, uncertain, world};
 
 /// The sheet as the operator's command looks at it.
 pub(crate) fn sheet(world: &World) -> GoogleSheet<TurnedClock> {
+    sheet_at(world, world.url("writer", Side::Sheets), world.google_credentials(), 5_000)
+}
+
+pub(crate) fn sheet_at(
+    world: &World,
+    endpoint: String,
+    credentials: &str,
+    timeout_ms: u64,
+) -> GoogleSheet<TurnedClock> {
     let settings = SheetSettings {
-        endpoint: world.url("writer", Side::Sheets),
+        endpoint,
         spreadsheet_id: SPREADSHEET_ID.into(),
         tab: world.settings().tab.clone(),
-        credentials: Credentials::parse(world.google_credentials(), &role()).unwrap(),
-        append_timeout_ms: 1_000,
-        read_timeout_ms: 5_000,
+        credentials: Credentials::parse(credentials, &role()).unwrap(),
+        append_timeout_ms: timeout_ms.min(1_000),
+        read_timeout_ms: timeout_ms,
     };
     GoogleSheet::new(settings, world.clock.clone()).unwrap()
 }

@@ -22,6 +22,7 @@ mod large_audit;
 mod orders;
 mod looking;
 mod erase;
+mod erase_faults;
 mod staying;
 mod setup_webhook;
 mod setup_sheet;

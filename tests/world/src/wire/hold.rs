@@ -15,13 +15,14 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// What is to be held, and what is held now.
 pub(super) struct Holding {
     next: Vec<(String, Side, String)>,
+    numbers: Vec<usize>,
     waiting: usize,
     let_go: watch::Sender<u64>,
 }
 
 impl Default for Holding {
     fn default() -> Self {
-        Self { next: Vec::new(), waiting: 0, let_go: watch::Sender::new(0) }
+        Self { next: Vec::new(), numbers: Vec::new(), waiting: 0, let_go: watch::Sender::new(0) }
     }
 }
 
@@ -29,6 +30,11 @@ impl Wire {
     /// The next call of this kind that meets no fault is held until [`Self::let_go`]. Asked for twice, the next two are.
     pub fn hold_next(&self, worker: &str, side: Side, operation: &str) {
         self.state().holding.next.push((worker.to_owned(), side, operation.to_owned()));
+    }
+
+    /// The call with this number in the log (0 is the first) is held until [`Self::let_go`], if it meets no fault.
+    pub fn hold_at(&self, number: usize) {
+        self.state().holding.numbers.push(number);
     }
 
     /// How many calls are held now.
@@ -59,11 +65,16 @@ impl Wire {
     pub(super) async fn hold(&self, call: &Call, fault: Option<Fault>) {
         let mut let_go = {
             let holding = &mut self.state().holding;
-            let asked = holding.next.iter().position(|(worker, side, operation)| {
+            let of_kind = holding.next.iter().position(|(worker, side, operation)| {
                 *worker == call.worker && *side == call.side && *operation == call.operation
             });
-            let Some(asked) = asked.filter(|_| fault.is_none()) else { return };
-            holding.next.remove(asked);
+            let of_number = holding.numbers.iter().position(|number| *number == call.number);
+            match (of_kind, of_number) {
+                _ if fault.is_some() => return,
+                (Some(asked), _) => drop(holding.next.remove(asked)),
+                (None, Some(asked)) => drop(holding.numbers.remove(asked)),
+                (None, None) => return,
+            }
             holding.waiting += 1;
             holding.let_go.subscribe()
         };
