@@ -11,7 +11,7 @@ use docket_adapters::sheets::{GoogleSheet, Place};
 use docket_domain::outcome::NotApplied;
 use docket_domain::ports::{Applied, Clock, Sheet as _, StoreError, Submissions, WholeSheet as _};
 use docket_domain::reference::Reference;
-use docket_domain::row::Row;
+use docket_domain::row::{Row, cell_is_chat};
 use docket_domain::status::{By, Finding, NotErasable, Record, Settle};
 use docket_domain::submission::ChatId;
 use serde_json::Value;
@@ -174,15 +174,15 @@ impl<G: Clock, C: Clock> Eraser<G, C> {
     ) -> Result<BTreeSet<Reference>, Stopped> {
         let stopped = |reason: NotApplied| self.unread(&reason);
         let last = self.sheet.last_row().await.map_err(stopped)?;
-        let text = |cell: Option<&Value>| cell.and_then(Value::as_str).map(|text| text.trim().to_owned());
         let mut references = BTreeSet::new();
         let mut first = 2;
         while first <= last {
             let end = last.min(first + ROWS_AT_ONCE - 1);
             for (_, cells) in self.sheet.rows(first, end).await.map_err(stopped)? {
-                let reference = text(cells.first()).and_then(|text| text.parse().ok());
+                let reference =
+                    cells.first().and_then(Value::as_str).and_then(|text| text.trim().parse().ok());
                 if let Some(reference) = reference
-                    && text(cells.get(5)) == Some(chat.to_string())
+                    && cells.get(5).is_some_and(|cell| cell_is_chat(cell, chat))
                 {
                     references.insert(reference);
                 }

@@ -4,6 +4,7 @@
 use docket_adapters::sheets::{After, Deletion, GoogleSheet, Place};
 use docket_domain::limits::GOOGLE_PROCESSING_SECONDS_MAX;
 use docket_domain::ports::Clock;
+use docket_domain::reference::Reference;
 
 use crate::Stopped;
 use crate::cure::by_google;
@@ -46,23 +47,14 @@ pub(crate) async fn delete<G: Clock, C: Clock>(
         }
         looks += 1;
         match sheet.look_after(place).await {
-            Ok(After { gone: true, others_are_there: true }) => {
+            Ok(After { gone: true, others_are_there: true, .. }) => {
                 return Ok(format!("{range} is deleted, its neighbours are there"));
             }
-            Ok(After { gone: true, others_are_there: false }) => {
-                return Err(Stopped::Refused(format!(
-                    "{range} is deleted, and not every other row is where it was: somebody changed the sheet at the same \
-                     moment; look at File, Version history"
-                )));
-            }
-            Ok(After { gone: false, others_are_there: false }) => {
-                return Err(Stopped::Refused(format!(
-                    "somebody moved rows at the same moment: our row is still there, and another row may have been deleted \
-                     at {range}; look at File, Version history, and restore it from there"
-                )));
+            Ok(After { gone, others_are_there: false, missing }) => {
+                return Err(Stopped::Refused(moved(range, gone, &missing)));
             }
             // Not yet, or never.
-            Ok(After { gone: false, others_are_there: true }) => unread = None,
+            Ok(After { gone: false, others_are_there: true, .. }) => unread = None,
             Err(reason) => unread = Some(reason),
         }
     }
@@ -79,4 +71,24 @@ pub(crate) async fn delete<G: Clock, C: Clock>(
             Stopped::Refused(format!("Google said that it deleted the row at {range}, and it is still there"))
         }
     })
+}
+
+/// Rows moved while one was deleted by its number: which one is gone, and where it can be had again.
+fn moved(range: &str, gone: bool, missing: &[Reference]) -> String {
+    let missing: Vec<&str> = missing.iter().map(Reference::as_str).collect();
+    let ours = if gone {
+        format!("{range} is deleted")
+    } else {
+        format!(
+            "somebody moved rows at the same moment: our row is still there, and another row may have been deleted at {range}"
+        )
+    };
+    if missing.is_empty() {
+        format!("{ours}, and not every other row is where it was: look at File, Version history")
+    } else {
+        format!(
+            "{ours}, and a row of {} is not there any more: look at File, Version history, and restore it from there",
+            missing.join(", ")
+        )
+    }
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use crate::status::Finding;
-use crate::submission::Submission;
+use crate::submission::{ChatId, Submission};
 
 /// The header that row 1 must hold, columns A to F.
 pub const HEADER: [&str; 6] = ["reference", "confirmed_at", "request_type", "summary", "contact", "chat_id"];
@@ -92,6 +92,21 @@ pub fn cell_is_reference(cell: &Value, reference: &str) -> bool {
     cell.as_str().is_some_and(|text| text.trim() == reference)
 }
 
+/// Whether a cell of the chat column names `chat`: somebody who copies a row by typing it makes a number of the text.
+#[must_use]
+pub fn cell_is_chat(cell: &Value, chat: ChatId) -> bool {
+    match cell {
+        Value::String(text) => text.trim() == chat.to_string(),
+        Value::Number(number) => {
+            // Sheets keeps every number as a double, and Telegram's ids are exact in one (Bot API, User.id: 52 bits).
+            number
+                .as_f64()
+                .is_some_and(|number| number.fract() == 0.0 && format!("{number:.0}") == chat.to_string())
+        }
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => false,
+    }
+}
+
 /// What the rows that carry a reference mean for the submission that should have one of them.
 ///
 /// `hits` are all rows whose first cell is this reference, each with its A1 range.
@@ -143,6 +158,29 @@ mod tests {
         let read = read.as_array().expect("an array");
         assert!(row().equals(read));
         assert_eq!(digest_of_cells(read), Some(row().digest()));
+    }
+
+    #[test]
+    fn a_chat_is_found_as_text_and_as_the_number_that_typing_makes_of_it() {
+        let chat = ChatId(-1_002_000_000_001);
+        for cell in [
+            json!("-1002000000001"),
+            json!(" -1002000000001 "),
+            json!(-1_002_000_000_001_i64),
+            json!(-1.002_000_000_001e12),
+        ] {
+            assert!(cell_is_chat(&cell, chat), "{cell}");
+        }
+        for cell in [
+            json!("1002000000001"),
+            json!(-1_002_000_000_002_i64),
+            json!(-1.5),
+            json!(""),
+            json!(null),
+            json!(true),
+        ] {
+            assert!(!cell_is_chat(&cell, chat), "{cell}");
+        }
     }
 
     #[test]

@@ -67,12 +67,14 @@ pub enum Deletion {
 }
 
 /// What stands in the sheet after a deletion.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct After {
     /// One row fewer carries our reference.
     pub gone: bool,
-    /// Both neighbours and every other reference are there as before.
+    /// Both neighbours and every other filled cell of the reference column are there as before.
     pub others_are_there: bool,
+    /// References that fewer rows carry than before, in order. Cells that hold something else are not named.
+    pub missing: Vec<Reference>,
 }
 
 impl<C: Clock> GoogleSheet<C> {
@@ -170,7 +172,15 @@ impl<C: Clock> GoogleSheet<C> {
         let column = self.read_reference_column(deadline).await?;
         let now = others(&column, &place.reference);
         let gone = places(&column, &place.reference).len() < place.times;
-        let all = place.others.iter().all(|(cell, times)| now.get(cell).is_some_and(|seen| seen >= times));
+        let fewer: Vec<&String> = place
+            .others
+            .iter()
+            .filter(|(cell, times)| now.get(*cell).is_none_or(|seen| seen < times))
+            .map(|(cell, _)| cell)
+            .collect();
+        let mut missing: Vec<Reference> =
+            fewer.iter().filter_map(|cell| cell.trim_matches('"').trim().parse().ok()).collect();
+        missing.sort();
         // Where it is gone, the one below stands in its place; otherwise nothing has moved.
         let at = if gone { [place.row - 1, place.row] } else { [place.row - 1, place.row + 1] };
         let rows = self.read_runs(&[at[0]..=at[1]], deadline).await?;
@@ -178,7 +188,7 @@ impl<C: Clock> GoogleSheet<C> {
         // Where nothing stood, nothing can be missing: the next enquiry may have come there meanwhile.
         let stands = |(row, cells): (&u32, &Vec<Value>)| cells.is_empty() || at_row(*row) == Some(cells);
         let stand = at.iter().zip(&place.neighbours).all(stands);
-        Ok(After { gone, others_are_there: all && stand })
+        Ok(After { gone, others_are_there: fewer.is_empty() && stand, missing })
     }
 
     /// The row above, the row itself, the row below.

@@ -285,10 +285,10 @@ async fn exactly_the_row_that_was_found_is_deleted_wherever_it_stands() {
         let place = google.adapter.place(&rows[ours - 1]).await.unwrap();
         let quoted = tab.replace('\'', "''");
         assert_eq!(place.range(), format!("'{quoted}'!A{0}:F{0}", ours + 1));
-        let untouched = After { gone: false, others_are_there: true };
+        let untouched = After { gone: false, others_are_there: true, missing: vec![] };
         assert_eq!(google.adapter.look_after(&place).await, Ok(untouched));
         assert_eq!(google.adapter.delete(&place).await, Deletion::Answered);
-        let all_well = After { gone: true, others_are_there: true };
+        let all_well = After { gone: true, others_are_there: true, missing: vec![] };
         assert_eq!(google.adapter.look_after(&place).await, Ok(all_well));
         let mut expected = before;
         expected.remove(ours);
@@ -355,7 +355,7 @@ async fn a_deletion_is_sent_once_and_its_answer_is_not_believed() {
         google.sheets.next(On::Changes, behaviour);
         assert_eq!(google.adapter.delete(&place).await, expected);
         assert_eq!(sent() - before, 1);
-        let after = After { gone, others_are_there: true };
+        let after = After { gone, others_are_there: true, missing: vec![] };
         assert_eq!(google.adapter.look_after(&place).await, Ok(after), "{expected:?}");
     }
 }
