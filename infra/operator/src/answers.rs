@@ -46,7 +46,13 @@ impl Answers {
 fn row(record: &Record, zone: &Zone) -> String {
     match &record.write.state {
         WriteState::Confirmed { evidence } if record.erased_at.is_some() => {
-            format!("Its row was there ({evidence}), and was deleted with its customer's data.")
+            if record.erased_rows == Some(0) {
+                format!(
+                    "It was known to exist ({evidence}); when its customer's data were erased, no row was found."
+                )
+            } else {
+                format!("Its row was there ({evidence}), and was deleted with its customer's data.")
+            }
         }
         WriteState::Uncertain { attempt, cause, .. } if *cause == Cause::found_before_append() => {
             format!(

@@ -543,23 +543,24 @@ async fn erased(erase: Erase, environment: &Environment) -> Result<Printed, Stop
         SettleAs::Abandoned => Settle::Abandoned,
     });
     let terms = erase::Terms { settle, why: erase.because, all_rows: erase.all_rows };
-    let eraser = reach::eraser(environment).await?;
+    let eraser = reach::eraser(environment, zone()).await?;
     let plan = eraser.plan(whom, &terms, &mut shown()).await?;
-    if !erase.yes && !confirmed(&plan.page(&eraser.place), "Erase it? Type yes: ") {
+    let shown = plan.page(&eraser.place, &eraser.zone);
+    if erase.yes {
+        anstream::eprintln!("{shown}");
+    } else if !confirmed(&shown, "Erase it? Type yes: ") {
         return Err(Stopped::Refused("nothing was erased: it needs a yes (or --yes)".into()));
     }
-    let leaves_something = plan.leaves_something();
+    let mut leaves_something = !plan.left.is_empty();
     let mut gone = Vec::new();
-    let done = eraser
-        .carry_out(plan, &terms, |one| gone.push(one), |waits| anstream::eprintln!("docket: {waits}"))
-        .await;
-    if let Err(stopped) = done {
+    if let Err(stopped) = eraser.carry_out(plan, &terms, |one| gone.push(one)).await {
         // What went before it broke off; a repeat does not find it any more.
         for one in &gone {
             anstream::eprintln!("{}", one.page());
         }
         return Err(stopped);
     }
+    leaves_something |= gone.iter().any(|one| !one.left.is_empty());
     let text = if erase.json { pretty(&json::erased(&gone)) } else { erase::page(&gone) };
     Ok(Printed { text, exit_status: u8::from(leaves_something) })
 }

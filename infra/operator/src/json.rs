@@ -118,7 +118,9 @@ pub fn outcomes(outcomes: &[Outcome]) -> Value {
 #[must_use]
 pub fn erased(gone: &[Gone]) -> Value {
     gone.iter()
-        .map(|Gone { reference, rows, astray }| json!({"reference": reference, "rows": rows, "astray": astray}))
+        .map(|Gone { reference, rows, astray, left }| {
+            json!({"reference": reference, "rows": rows, "astray": astray, "left": left})
+        })
         .collect()
 }
 

@@ -28,6 +28,12 @@ pub fn record(record: &Record, zone: &Zone) -> String {
     if let Some(at) = record.erased_at {
         lines.push(format!("{WARNING}Its customer was erased at {}.{WARNING:#}", zone.shown(at)));
     }
+    if let Some(until) = record.erasing_until {
+        let at = zone.shown(until);
+        lines.push(format!(
+            "{WARNING}Somebody began to erase its customer, and has not ended it: docket erase goes on from {at}.{WARNING:#}"
+        ));
+    }
     lines.extend(what_may_be_ordered(record));
     lines.push(String::new());
     lines.push(format!("{FAINT}request type{FAINT:#}  {}", visible(&submission.request_type)));

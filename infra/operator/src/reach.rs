@@ -19,6 +19,7 @@ use crate::canary::Canary;
 use crate::erase::Eraser;
 use crate::orders::{self, Desk};
 use crate::refusal::Refusal;
+use crate::zone::Zone;
 
 /// A wrong setting or command line.
 pub fn usage(error: impl std::fmt::Display) -> Stopped {
@@ -230,7 +231,10 @@ async fn sheet_of_orders(
 ///
 /// # Errors
 /// A setting is missing or wrong, or a parameter cannot be read.
-pub async fn eraser(environment: &Environment) -> Result<Eraser<SystemClock, SystemClock>, Stopped> {
+pub async fn eraser(
+    environment: &Environment,
+    zone: Zone,
+) -> Result<Eraser<SystemClock, SystemClock>, Stopped> {
     let conversations = environment.conversations_table().map_err(usage)?;
     let table = environment.submissions_table().map_err(usage)?;
     let orders::Sheet { sheet, place, .. } = sheet_of_orders(environment).await?;
@@ -242,6 +246,8 @@ pub async fn eraser(environment: &Environment) -> Result<Eraser<SystemClock, Sys
         place,
         clock: SystemClock,
         by: caller(environment).await?,
+        zone,
+        says: |what| anstream::eprintln!("docket: {what}"),
     })
 }
 

@@ -56,6 +56,9 @@ pub async fn recheck<S: Submissions, H: WholeSheet, C: Clock>(
 fn without_review(record: &Record, found: &Look) -> String {
     let nothing = "Nothing was changed.";
     match (&record.write.state, &found.finding) {
+        (_, Finding::None) if record.erased_at.is_some() && record.erased_rows == Some(0) => {
+            format!("Its customer was erased; no row of it was found then, and none is here. {nothing}")
+        }
         (_, Finding::None) if record.erased_at.is_some() => {
             format!("Its customer was erased, and its row with them. {nothing}")
         }

@@ -203,7 +203,10 @@ fn acknowledgements_differ(one: &Record, other: &Record) -> bool {
 }
 
 fn was_erased(one: &Record, other: &Record) -> bool {
-    one.erased_at != other.erased_at || one.submission != other.submission
+    one.erased_at != other.erased_at
+        || one.erased_rows != other.erased_rows
+        || one.erasing_until != other.erasing_until
+        || one.submission != other.submission
 }
 
 fn conflicts_differ(one: &Record, other: &Record) -> bool {

@@ -17,8 +17,17 @@ use super::states::{
 };
 
 /// Everything that erasing a customer changes of what they sent.
-pub(super) const ERASED: [&str; 7] =
-    ["request_type", "summary", "chat_id", "contact", "fingerprint", "origin", "erased_at"];
+pub(super) const ERASED: [&str; 9] = [
+    "request_type",
+    "summary",
+    "chat_id",
+    "contact",
+    "fingerprint",
+    "origin",
+    "erased_at",
+    "erased_rows",
+    "erasing_until",
+];
 
 /// Everything that conflicts own.
 pub(super) const CONFLICTS: [&str; 2] = ["conflicts", "conflict_review"];
@@ -36,6 +45,12 @@ pub(super) fn to_item(record: &Record, now: Moment, retention_days: u64) -> Item
     put_submission(&mut item, &record.submission);
     if let Some(at) = record.erased_at {
         put(&mut item, "erased_at", moment(at));
+    }
+    if let Some(rows) = record.erased_rows {
+        put(&mut item, "erased_rows", number(rows));
+    }
+    if let Some(until) = record.erasing_until {
+        put(&mut item, "erasing_until", moment(until));
     }
     put_write(&mut item, &record.write);
     if let Some(acknowledgement) = &record.acknowledgement {
@@ -76,6 +91,8 @@ pub(super) fn to_record(item: &Item) -> Result<Record, Damaged> {
         words: attributes.text_if_there("ack_words")?.map(str::to_owned),
         conflicts: attributes.maps("conflicts")?.iter().map(read_conflict).collect::<Result<_, _>>()?,
         erased_at: attributes.moment_if_there("erased_at")?,
+        erased_rows: attributes.integer_if_there("erased_rows")?,
+        erasing_until: attributes.moment_if_there("erasing_until")?,
         conflict_review: read_review_since(&attributes, "conflict_review", ReviewReason::Conflict)?,
         history: read_history(&attributes.maps("history")?)?,
         version: attributes.integer("version")?,

@@ -126,13 +126,17 @@ pub(super) fn every_state() -> Vec<Record> {
     });
     let conflicts: Vec<Record> = conflicts.collect();
     records.extend(conflicts);
-    // Its customer forgotten, wherever that is possible.
-    let erased: Vec<Record> = records
+    // Its customer about to be forgotten, and forgotten, wherever that is possible.
+    let by = By::Operator("ann".into());
+    let settle = Some(Settle::Abandoned);
+    let until = now().plus_seconds(240).up_to_second();
+    let begun: Vec<Record> = records
         .iter()
-        .filter_map(|record| {
-            record.erased(Some(Settle::Abandoned), "asked", now(), &By::Operator("ann".into())).ok()
-        })
+        .filter_map(|record| record.erasure_begun(settle, "asked", until, now(), &by).ok())
         .collect();
+    let erased: Vec<Record> =
+        begun.iter().filter_map(|record| record.erased(settle, "asked", 2, now(), &by).ok()).collect();
+    records.extend(begun);
     records.extend(erased);
     records
 }

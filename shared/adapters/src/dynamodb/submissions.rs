@@ -67,6 +67,8 @@ impl DynamoSubmissions {
             .scan()
             .table_name(&self.table)
             .limit(i32::from(limit))
+            // What was stored a moment ago is not passed over.
+            .consistent_read(true)
             .set_exclusive_start_key(start)
             .send()
             .await

@@ -1,10 +1,12 @@
 //! Looking for a reference where it does not belong: an append whose answer named another place has put it there, and the
 //! reference column does not tell.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use docket_domain::outcome::NotApplied;
 use docket_domain::outcome::sheets::quoted;
 use docket_domain::ports::Clock;
-use docket_domain::row::cell_is_reference;
+use docket_domain::reference::Reference;
 use serde_json::Value;
 
 use super::GoogleSheet;
@@ -17,11 +19,20 @@ use crate::http::Deadline;
 const CELLS_PER_READ_MAX: u64 = 200_000;
 
 impl<C: Clock> GoogleSheet<C> {
-    pub(super) async fn read_whole_tab_for(&self, reference: &str) -> Result<Vec<String>, NotApplied> {
+    /// Where each of these references stands beside its column, in A1 notation; those that stand nowhere else are left out.
+    /// One pass over the tab for all of them.
+    ///
+    /// # Errors
+    /// Why nothing was learned.
+    pub async fn astray_of(
+        &self,
+        references: &BTreeSet<Reference>,
+    ) -> Result<BTreeMap<Reference, Vec<String>>, NotApplied> {
         let grid = self.grid(Deadline::in_ms(self.read_timeout_ms)).await?;
         let last_column = letters(grid.column_count.max(1));
         let rows_per_read = (CELLS_PER_READ_MAX / grid.column_count.max(1)).max(1);
-        let mut places = Vec::new();
+        let tab = quoted(self.address.tab());
+        let mut places: BTreeMap<Reference, Vec<String>> = BTreeMap::new();
         let mut first = 1;
         while first <= grid.row_count {
             let last = grid.row_count.min(first + rows_per_read - 1);
@@ -33,27 +44,26 @@ impl<C: Clock> GoogleSheet<C> {
             if !block.begins_at(self.address.tab(), "A", u32::try_from(first).unwrap_or(u32::MAX)) {
                 return Err(unusable("unreadable_answer"));
             }
-            let tab = quoted(self.address.tab());
-            places.extend(
-                (first..)
-                    .zip(&block.lists)
-                    .flat_map(|(row, cells)| {
-                        columns_beside_the_first(cells, reference).map(move |c| (row, c))
-                    })
-                    .map(|(row, column)| format!("{tab}!{column}{row}")),
-            );
+            for (row, cells) in (first..).zip(&block.lists) {
+                for (column, reference) in beside_the_first(cells) {
+                    if let Some(reference) = references.get(&reference) {
+                        places.entry(reference.clone()).or_default().push(format!("{tab}!{column}{row}"));
+                    }
+                }
+            }
             first = last + 1;
         }
         Ok(places)
     }
 }
 
-fn columns_beside_the_first<'a>(cells: &'a [Value], reference: &'a str) -> impl Iterator<Item = String> + 'a {
+/// The references in a row but for its first cell, each with its column.
+fn beside_the_first(cells: &[Value]) -> impl Iterator<Item = (String, Reference)> + '_ {
     (1..)
         .zip(cells)
         .skip(1)
-        .filter(|(_, cell)| cell_is_reference(cell, reference))
-        .map(|(column, _)| letters(column))
+        .filter_map(|(column, cell)| Some((column, cell.as_str()?.trim().parse().ok()?)))
+        .map(|(column, reference)| (letters(column), reference))
 }
 
 /// The name of a column, the first is 1: A to Z, AA, AB …
@@ -84,7 +94,10 @@ mod tests {
 
     #[test]
     fn a_reference_in_its_own_column_is_not_astray() {
-        let cells = [json!("DK-1"), json!(7), json!(" DK-1 "), json!(null), json!("DK-12"), json!("DK-1")];
-        assert_eq!(columns_beside_the_first(&cells, "DK-1").collect::<Vec<_>>(), ["C", "F"]);
+        let ours = "DK-8M4T-K2QX-7RZ9";
+        let cells =
+            [json!(ours), json!(7), json!(format!(" {ours} ")), json!(null), json!("DK-12"), json!(ours)];
+        let found: Vec<String> = beside_the_first(&cells).map(|(column, _)| column).collect();
+        assert_eq!(found, ["C", "F"]);
     }
 }

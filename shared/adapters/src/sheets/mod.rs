@@ -18,6 +18,7 @@ mod whole;
 mod token;
 mod url;
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::time::Duration;
 
@@ -143,6 +144,7 @@ impl<C: Clock> Sheet for GoogleSheet<C> {
 
 impl<C: Clock> WholeSheet for GoogleSheet<C> {
     async fn astray(&self, reference: &Reference) -> Result<Vec<String>, NotApplied> {
-        self.read_whole_tab_for(reference.as_str()).await
+        let one = BTreeSet::from([reference.clone()]);
+        Ok(self.astray_of(&one).await?.remove(reference).unwrap_or_default())
     }
 }

@@ -27,6 +27,8 @@ pub struct Place {
     row: u32,
     range: String,
     reference: String,
+    /// Columns A to F of it.
+    cells: Vec<Value>,
     /// How many rows carry it.
     times: usize,
     /// Every filled cell of the reference column but ours, and how often it stands there.
@@ -47,6 +49,12 @@ impl Place {
     #[must_use]
     pub fn range(&self) -> &str {
         &self.range
+    }
+
+    /// What stands in columns A to F: a customer's words.
+    #[must_use]
+    pub fn cells(&self) -> &[Value] {
+        &self.cells
     }
 
     /// How many rows carry the reference.
@@ -98,11 +106,12 @@ impl<C: Clock> GoogleSheet<C> {
         if !ours.first().is_some_and(|cell| cell_is_reference(cell, &reference)) {
             return Err(Finding::Unreadable(Cause::new("row_moved")));
         }
-        match judge(row, &[(range.clone(), ours)]) {
+        match judge(row, &[(range.clone(), ours.clone())]) {
             Finding::OneEqual { .. } => Ok(Place {
                 sheet_id,
                 row: number,
                 range,
+                cells: ours,
                 others: others(&column, &reference),
                 reference,
                 times: 1,
@@ -134,6 +143,7 @@ impl<C: Clock> GoogleSheet<C> {
             row,
             range: format!("{}!A{row}:F{row}", quoted(self.address.tab())),
             reference: reference.as_str().to_owned(),
+            cells: ours,
             times: rows.len(),
             others: others(&column, reference.as_str()),
             neighbours: [above, below],

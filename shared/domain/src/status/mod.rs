@@ -140,6 +140,10 @@ pub struct Record {
     pub conflict_review: Option<Moment>,
     /// When its customer was forgotten: the submission holds no words of theirs since then.
     pub erased_at: Option<Moment>,
+    /// How many of its rows were deleted with it; none where nobody counted.
+    pub erased_rows: Option<u64>,
+    /// Until then somebody who erases it may be deleting rows: a second deletion of the same would take the row below.
+    pub erasing_until: Option<Moment>,
     pub history: History,
     /// Counts stored changes; a change is applied only to the version it was decided from.
     pub version: u64,
@@ -160,6 +164,8 @@ impl Record {
             conflicts: Vec::new(),
             conflict_review: None,
             erased_at: None,
+            erased_rows: None,
+            erasing_until: None,
             history,
             version: 1,
         }

@@ -503,18 +503,9 @@ impl Write {
     fn ordered(&self, order: &WriteOrder, now: Moment) -> Self {
         match order {
             WriteOrder::Recorded { why } => self.confirmed(Evidence::Operator { why: why.clone() }),
-            // The tries start anew: an operator has taken the responsibility for another append. Where an earlier one was lost
-            // sight of their own look at the sheet counts, so that such a write is known by its looks.
-            WriteOrder::AppendAgain { .. } => {
-                let looks = match self.state {
-                    WriteState::Uncertain { .. } => self.lookups + 1,
-                    WriteState::Pending { .. }
-                    | WriteState::Attempting { .. }
-                    | WriteState::Confirmed { .. }
-                    | WriteState::Abandoned => self.lookups,
-                };
-                Self { lookups: looks, ..Self::pending(now) }
-            }
+            // The tries start anew: an operator has taken the responsibility for another append. Their own look at the sheet
+            // counts, so that such a write is known by its looks: whatever a person had in hand is looked for before it.
+            WriteOrder::AppendAgain { .. } => Self { lookups: self.lookups + 1, ..Self::pending(now) },
             WriteOrder::Abandon { .. } => Self { state: WriteState::Abandoned, ..*self },
         }
     }

@@ -1,9 +1,10 @@
 //! What is left of a customer who asked to be forgotten: of every record that can be, nothing they wrote.
 
+use docket_domain::moment::Moment;
 use docket_domain::row::Row;
 use docket_domain::status::{
-    AckState, By, ConflictEvent, NotErasable, Record, Settle, Wait, WriteEvent, WriteOrder, WriteReview,
-    WriteState,
+    AckState, By, ConflictEvent, NotErasable, Record, ReviewReason, Settle, Wait, WriteEvent, WriteOrder,
+    WriteReview, WriteState,
 };
 
 use crate::samples::{acknowledgements, conflict, now, recorded, why, writes};
@@ -49,8 +50,9 @@ fn of_every_record_that_can_be_erased_no_word_is_left_and_nothing_waits() {
     let (mut erased, mut refused) = (0, 0);
     for before in records() {
         for settle in [None, Some(Settle::Recorded), Some(Settle::Abandoned)] {
-            let after = match before.erased(settle, REASON, now(), &operator()) {
+            let after = match before.erased(settle, REASON, 1, now(), &operator()) {
                 Ok(after) => after,
+                Err(NotErasable::BeingErased { .. }) => panic!("nobody has begun: {before:?}"),
                 Err(NotErasable::UnderWay { .. }) => {
                     let sending = before
                         .acknowledgement
@@ -58,7 +60,7 @@ fn of_every_record_that_can_be_erased_no_word_is_left_and_nothing_waits() {
                         .is_some_and(|ack| matches!(ack.state, AckState::Attempting { .. }));
                     let writing = matches!(
                         before.write.state,
-                        WriteState::Attempting { .. } | WriteState::Uncertain { wait: Wait::Due(_), .. }
+                        WriteState::Attempting { .. } | WriteState::Uncertain { .. }
                     );
                     assert!(sending || writing, "{before:?}");
                     refused += 1;
@@ -100,12 +102,66 @@ fn of_every_record_that_can_be_erased_no_word_is_left_and_nothing_waits() {
                 assert!(!left.contains(word), "{word} is left: {left}");
             }
             // Nothing brings it back.
-            assert!(after.erased(settle, REASON, now(), &operator()).is_ok());
+            assert!(after.erased(settle, REASON, 0, now(), &operator()).is_ok());
             let again = ConflictEvent::Arrived(conflict("more words", now()));
             assert!(after.conflict_after(&again, now(), &By::Webhook).is_err());
         }
     }
     assert!(erased > 100 && refused > 20, "{erased} {refused}");
+}
+
+#[test]
+fn whoever_begins_to_erase_a_record_leaves_nothing_to_machines_and_keeps_others_from_it_for_a_while() {
+    let until = now().plus_seconds(240);
+    let mut begun = 0;
+    for before in records() {
+        for settle in [None, Some(Settle::Recorded), Some(Settle::Abandoned)] {
+            let first = before.erasure_begun(settle, REASON, until, now(), &operator());
+            assert_eq!(first.as_ref().err(), before.erasable(settle, now()).as_ref().err());
+            let Ok(first) = first else { continue };
+            begun += 1;
+            assert_eq!((first.due(), first.version), (None, before.version + 1));
+            assert_eq!(first.submission, before.submission, "its words go when its rows are gone");
+            let open: Vec<_> = first.reviews().into_iter().map(|review| review.reason).collect();
+            assert!(open.is_empty() || open == [ReviewReason::Conflict], "{open:?}");
+            let refused = Err(NotErasable::BeingErased { until });
+            let a_moment_before = Moment::from_millis(until.millis() - 1);
+            assert_eq!(first.erasable(settle, a_moment_before), refused);
+            assert_eq!(first.erasable(settle, until), Ok(()), "whoever broke off is not waited for");
+            // Whoever has begun it ends it, and it ends as if it had been done at once.
+            let ended = first.erased(settle, REASON, 1, now(), &operator()).expect("begun");
+            let at_once = before.erased(settle, REASON, 1, now(), &operator()).expect("begun");
+            assert_eq!(ended.erasing_until, None);
+            assert_eq!((&ended.submission, &ended.write.state), (&at_once.submission, &at_once.write.state));
+            assert_eq!(ended.acknowledgement, at_once.acknowledgement);
+            assert_eq!(ended.erased_rows, Some(1));
+            let again = ended.erased(None, REASON, 2, now(), &operator()).expect("nothing is left");
+            assert_eq!(again.erased_rows, Some(3));
+        }
+    }
+    assert!(begun > 100, "{begun}");
+}
+
+#[test]
+fn while_google_may_still_carry_out_an_append_its_customer_is_not_forgotten() {
+    let mut late = 0;
+    for before in records() {
+        let WriteState::Uncertain { attempt, wait: Wait::Review { reason, .. }, .. } = &before.write.state
+        else {
+            continue;
+        };
+        let over = attempt.at.plus_seconds(180).up_to_second();
+        let settled = |at| before.erasable(Some(Settle::Abandoned), at);
+        assert_eq!(settled(over), Ok(()));
+        let just_before = settled(Moment::from_millis(over.millis() - 1));
+        if *reason == WriteReview::MisplacedRow {
+            assert_eq!(just_before, Ok(()), "its answer came");
+        } else {
+            assert_eq!(just_before, Err(NotErasable::UnderWay { until: over }));
+            late += 1;
+        }
+    }
+    assert!(late > 3, "{late}");
 }
 
 #[test]

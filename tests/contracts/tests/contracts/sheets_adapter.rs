@@ -289,7 +289,7 @@ async fn exactly_the_row_that_was_found_is_deleted_wherever_it_stands() {
         assert_eq!(google.adapter.look_after(&place).await, Ok(untouched));
         assert_eq!(google.adapter.delete(&place).await, Deletion::Answered);
         let all_well = After { gone: true, others_are_there: true, missing: vec![] };
-        assert_eq!(google.adapter.look_after(&place).await, Ok(all_well));
+        assert_eq!(google.adapter.look_after(&place).await, Ok(all_well.clone()));
         let mut expected = before;
         expected.remove(ours);
         assert_eq!((google.rows(), google.sheets.rows("First").len()), (expected, 1));
