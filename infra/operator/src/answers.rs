@@ -4,6 +4,7 @@ use docket_domain::status::{
     AckState, Acknowledgement, Cause, Record, ReviewReason, WriteReview, WriteState,
 };
 
+use crate::words;
 use crate::zone::Zone;
 
 /// The answers, in the order of the questions.
@@ -46,6 +47,7 @@ impl Answers {
 fn row(record: &Record, zone: &Zone) -> String {
     match &record.write.state {
         WriteState::Confirmed { evidence } if record.erased_at.is_some() => {
+            let evidence = words::of_evidence(evidence);
             if record.erased_rows == Some(0) {
                 format!(
                     "It was known to exist ({evidence}); when its customer's data were erased, no row was found."
@@ -62,7 +64,9 @@ fn row(record: &Record, zone: &Zone) -> String {
         }
         // Nobody saw it then; that is all.
         WriteState::Pending { cause, .. } if record.write.is_looked_for_first() => {
-            let last = cause.as_ref().map(|cause| format!("; the last try was turned away ({cause})"));
+            let last = cause
+                .as_ref()
+                .map(|cause| format!("; the last try was turned away: {}", words::of_cause(cause)));
             format!(
                 "Not known: no row was seen when an operator ordered another append{}.",
                 last.unwrap_or_default()
@@ -70,16 +74,17 @@ fn row(record: &Record, zone: &Zone) -> String {
         }
         WriteState::Pending { cause: None, .. } => "No: it has not been appended yet.".into(),
         WriteState::Pending { cause: Some(cause), .. } => {
-            format!("No: it is not in the sheet; the last try was turned away ({cause}).")
+            let why = words::of_cause(cause);
+            format!("No: it is not in the sheet; the last try was turned away: {why}.")
         }
         WriteState::Attempting { attempt } => {
             format!("Not known: an append is under way since {}.", zone.shown(attempt.at))
         }
         WriteState::Uncertain { attempt, cause, .. } => {
-            let at = zone.shown(attempt.at);
-            format!("Not known: the append of {at} ended without a usable answer ({cause}).")
+            let (at, why) = (zone.shown(attempt.at), words::of_cause(cause));
+            format!("Not known: the append of {at} ended without a usable answer: {why}.")
         }
-        WriteState::Confirmed { evidence } => format!("Yes: {evidence}."),
+        WriteState::Confirmed { evidence } => format!("Yes: {}.", words::of_evidence(evidence)),
         WriteState::Abandoned => "Given up by an operator.".into(),
     }
 }
@@ -106,19 +111,22 @@ fn message(ack: &Acknowledgement, zone: &Zone) -> String {
     match &ack.state {
         AckState::Pending { cause: None, .. } => "Not yet: it is about to be sent.".into(),
         AckState::Pending { cause: Some(cause), due_at } => {
-            format!("Not yet: not sent ({cause}); again at {}.", zone.shown(*due_at))
+            format!("Not yet: not sent: {}; again at {}.", words::of_cause(cause), zone.shown(*due_at))
         }
         AckState::Attempting { attempt } => {
             format!("Not known: it is being sent since {}.", zone.shown(attempt.at))
         }
         AckState::Uncertain { attempt, cause, .. } => {
-            format!("Not known: the message of {} may have been sent ({cause}).", zone.shown(attempt.at))
+            let (at, why) = (zone.shown(attempt.at), words::of_cause(cause));
+            format!("Not known: the message of {at} may have been sent: {why}.")
         }
         AckState::Confirmed { message_id: Some(id) } => {
             format!("Yes: Telegram accepted it as message {id}.")
         }
         AckState::Confirmed { message_id: None } => "Yes.".into(),
-        AckState::Refused { cause } => format!("No: Telegram refuses this chat for good ({cause})."),
+        AckState::Refused { cause } => {
+            format!("No: Telegram refuses this chat for good: {}.", words::of_cause(cause))
+        }
         AckState::Abandoned => "Left by an operator.".into(),
     }
 }

@@ -256,7 +256,7 @@ enum SettleAs {
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 struct OrderArguments {
-    /// The row is there, or you put it there.
+    /// The row is there, or you put it there; recorded elsewhere: with --without-row.
     #[arg(long)]
     recorded: bool,
     /// Append it once more. Refused while a row has this reference.
@@ -793,11 +793,11 @@ mod tests {
             for part in ["- **Known**: ", "- **Not known**: ", "- **Until morning**: ", "- **Look**: "] {
                 assert!(entry.contains(part), "{}: {part}", reason.as_str());
             }
-            let block = entry.split("```").nth(1).unwrap_or_default();
+            let pasted: String = entry.split("```").skip(1).step_by(2).collect();
             let told: Vec<&str> = ["docket recheck"]
                 .into_iter()
                 .chain(options)
-                .filter(|order| block.contains(*order))
+                .filter(|order| pasted.contains(*order))
                 .collect();
             assert_eq!(told, orders_for(reason), "{}", reason.as_str());
         }

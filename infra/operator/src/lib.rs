@@ -26,6 +26,7 @@ pub mod sheet;
 pub mod visible;
 pub mod watch;
 pub mod webhook;
+pub mod words;
 pub mod zone;
 
 use docket_domain::ports::{StoreError, Submissions};

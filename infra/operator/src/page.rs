@@ -7,9 +7,10 @@ use docket_domain::status::Record;
 use crate::Listed;
 use crate::answers::{Answers, QUESTIONS};
 use crate::orders::many::Outcome;
-use crate::orders::{Done, commands_for, orders_for};
+use crate::orders::{Done, commands_for, orders_for, without_row_for};
 use crate::table::{cut, one_line, padded, width};
 use crate::visible::visible;
+use crate::words;
 use crate::zone::Zone;
 
 const STRONG: Style = Style::new().bold();
@@ -59,7 +60,7 @@ pub fn record(record: &Record, zone: &Zone) -> String {
             line.push_str(&format!("  {from} → {to}"));
         }
         for detail in [&entry.why, &entry.evidence].into_iter().flatten() {
-            line.push_str(&format!("  ({})", visible(detail)));
+            line.push_str(&format!("  ({})", visible(&words::of_detail(detail))));
         }
         if entry.times > 1 {
             line.push_str(&format!("  ×{}", entry.times));
@@ -74,7 +75,10 @@ fn what_may_be_ordered(record: &Record) -> Vec<String> {
     let mut lines = Vec::new();
     for review in record.reviews() {
         lines.push(format!("What may be ordered about {}:", review.reason.as_str()));
-        lines.extend(commands_for(review.reason, record).into_iter().map(|command| format!("  {command}")));
+        for (command, note) in commands_for(review.reason, record) {
+            lines.push(format!("  {command}"));
+            lines.extend(note.map(|note| format!("      {FAINT}{note}{FAINT:#}")));
+        }
     }
     lines
 }
@@ -140,7 +144,13 @@ pub fn reviews(listed: &[Listed], now: Moment, room: Room) -> String {
     if listed.is_empty() {
         return "No open reviews.".into();
     }
-    table(listed, now, room).join("\n")
+    let mut lines = table(listed, now, room);
+    if listed.iter().any(|listed| without_row_for(listed.review.reason).is_some()) {
+        lines.push(format!(
+            "{FAINT}--recorded wants the row in its place; recorded elsewhere: add --without-row.{FAINT:#}"
+        ));
+    }
+    lines.join("\n")
 }
 
 /// A heading and the reviews, with reason, age, request type and what may be ordered.
@@ -192,5 +202,43 @@ pub fn age(seconds: u64) -> String {
         60..3_600 => format!("{} min", seconds / 60),
         3_600..172_800 => format!("{} h", seconds / 3_600),
         _ => format!("{} d", seconds / 86_400),
+    }
+}
+
+/// How long, in the two largest units: `1 h 42 min`.
+#[must_use]
+pub fn span(seconds: u64) -> String {
+    let in_two = |large: u64, name: &str, small: u64, small_name: &str| {
+        let (whole, rest) = (seconds / large, seconds % large / small);
+        if rest == 0 { format!("{whole} {name}") } else { format!("{whole} {name} {rest} {small_name}") }
+    };
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3_600 => in_two(60, "min", 1, "s"),
+        3_600..86_400 => in_two(3_600, "h", 60, "min"),
+        _ => in_two(86_400, "d", 3_600, "h"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_span_is_said_in_its_two_largest_units() {
+        for (seconds, said) in [
+            (0, "0 s"),
+            (59, "59 s"),
+            (60, "1 min"),
+            (101, "1 min 41 s"),
+            (3_599, "59 min 59 s"),
+            (3_600, "1 h"),
+            (6_161, "1 h 42 min"),
+            (86_399, "23 h 59 min"),
+            (86_400, "1 d"),
+            (266_400, "3 d 2 h"),
+        ] {
+            assert_eq!(span(seconds), said, "{seconds}");
+        }
     }
 }

@@ -6,6 +6,8 @@ use docket_domain::moment::Moment;
 use docket_domain::status::Record;
 use serde_json::{Value, json};
 
+use crate::page::span;
+
 /// A day.
 const RECENT_SECONDS: u64 = 86_400;
 
@@ -102,15 +104,17 @@ impl Stats {
             lines.push(format!("  {:>7}  cannot be read by this release", self.unread));
         }
         for (reason, (count, oldest)) in &self.reviews {
-            lines.push(format!("  {count:>7}  in review {reason}, the oldest for {oldest} s"));
+            lines.push(format!("  {count:>7}  in review {reason}, the oldest for {}", span(*oldest)));
         }
-        lines.push(format!("the longest due: {} s", self.oldest_due_seconds));
+        lines.push(format!("the longest due: {}", span(self.oldest_due_seconds)));
         lines.push(format!("the last day: {} recorded", self.recorded));
         for (what, seconds) in [("written", &self.written_seconds), ("told", &self.told_seconds)] {
             if let Some((half, most)) = middle_and_most(seconds) {
                 lines.push(format!(
-                    "  {:>7}  {what}; half of them within {half} s of Confirm, 95 in 100 within {most} s",
-                    seconds.len()
+                    "  {:>7}  {what}; half of them within {} of Confirm, 95 in 100 within {}",
+                    seconds.len(),
+                    span(half),
+                    span(most)
                 ));
             }
         }
@@ -141,5 +145,24 @@ mod tests {
         assert_eq!(middle_and_most(&[7]), Some((7, 7)));
         let hundred: Vec<u64> = (1..=101).rev().collect();
         assert_eq!(middle_and_most(&hundred), Some((51, 96)));
+    }
+
+    #[test]
+    fn a_page_tells_long_times_in_hours_and_a_script_reads_seconds() {
+        let mut stats = Stats::at(Moment::from_seconds(0));
+        stats.reviews.insert("conflict", (2, 6_161));
+        stats.oldest_due_seconds = 75;
+        stats.written_seconds = vec![5, 90_000];
+        let page = stats.page();
+        for told in [
+            "in review conflict, the oldest for 1 h 42 min",
+            "the longest due: 1 min 15 s",
+            "written; half of them within 5 s of Confirm, 95 in 100 within 5 s",
+        ] {
+            assert!(page.lines().any(|line| line.ends_with(told)), "{told}: {page}");
+        }
+        let json = stats.json();
+        assert_eq!(json["reviews"]["conflict"]["oldest_seconds"], 6_161);
+        assert_eq!(json["oldest_due_seconds"], 75);
     }
 }

@@ -15,11 +15,12 @@ use docket_domain::reference::Reference;
 use docket_domain::status::{By, Cause, Record, WriteState};
 
 pub use look::{Look, Sheet};
-pub use order::{Kind, Order, commands_for, orders_for};
+pub use order::{Kind, Order, commands_for, orders_for, without_row_for};
 pub use recheck::recheck;
 
 use crate::Stopped;
 use crate::visible::visible;
+use crate::words;
 
 /// The surroundings of an order.
 #[derive(Debug)]
@@ -173,7 +174,8 @@ fn facts(record: &Record, found: Option<&Look>) -> String {
         facts.push(if *cause == Cause::found_before_append() {
             format!("  a row was found at {}, right before another append", attempt.at)
         } else {
-            format!("  the last append was at {} and ended with {cause}", attempt.at)
+            let why = words::of_cause(cause);
+            format!("  the last append was at {} and ended without a usable answer: {why}", attempt.at)
         });
     }
     let misplaced = record.history.entries().iter().rev().find(|entry| entry.step == "append_misplaced");

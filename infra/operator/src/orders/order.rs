@@ -119,18 +119,42 @@ pub fn orders_for(reason: ReviewReason) -> Vec<&'static str> {
         .collect()
 }
 
-/// The same as whole commands, for the version of the record that is being looked at.
+/// When `--recorded` is refused for a review of this reason, and what `--without-row` then says; none where a row was seen in
+/// its place.
 #[must_use]
-pub fn commands_for(reason: ReviewReason, record: &Record) -> Vec<String> {
+pub fn without_row_for(reason: ReviewReason) -> Option<&'static str> {
+    match reason {
+        ReviewReason::Write(WriteReview::NoMatchingRow) => {
+            Some("only if its row is in the tab by now; if it is recorded elsewhere, add --without-row")
+        }
+        ReviewReason::Write(WriteReview::MisplacedRow) => {
+            Some("only if its row is in its place by now; if it may stay where it is, add --without-row")
+        }
+        ReviewReason::Write(WriteReview::SheetUnreadable) => Some(
+            "only if the sheet can be read and has its row; if it is recorded where Docket cannot look, add --without-row",
+        ),
+        ReviewReason::Write(
+            WriteReview::SeveralRows | WriteReview::RowDiffers | WriteReview::WriteRefused,
+        )
+        | ReviewReason::AckUncertain
+        | ReviewReason::Conflict => None,
+    }
+}
+
+/// `orders_for` as whole commands, for the version of the record that is being looked at, each with what must be known of it.
+#[must_use]
+pub fn commands_for(reason: ReviewReason, record: &Record) -> Vec<(String, Option<&'static str>)> {
     let (reference, version) = (&record.submission.reference, record.version);
     orders_for(reason)
         .into_iter()
         .map(|order| {
-            if order.starts_with("--") {
+            let note = (order == Kind::Recorded.option()).then(|| without_row_for(reason)).flatten();
+            let command = if order.starts_with("--") {
                 format!("docket resolve {reference} --if-version {version} {order} --because \"…\"")
             } else {
                 format!("{order} {reference}")
-            }
+            };
+            (command, note)
         })
         .collect()
 }
@@ -211,5 +235,27 @@ impl Order {
             return record.acknowledgement_after(&AckEvent::Ordered(order), now, by);
         }
         record.conflict_after(&ConflictEvent::KeepFirst { why: why() }, now, by)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_may_count_a_row_as_written_that_nobody_sees_is_told_of_without_row() {
+        let told: Vec<&str> = ReviewReason::ALL
+            .into_iter()
+            .filter(|reason| without_row_for(*reason).is_some_and(|note| note.contains("--without-row")))
+            .map(ReviewReason::as_str)
+            .collect();
+        assert_eq!(told, ["no_matching_row", "misplaced_row", "sheet_unreadable"]);
+        for reason in ReviewReason::ALL {
+            assert!(
+                without_row_for(reason).is_none() || Kind::Recorded.closes(reason),
+                "{}",
+                reason.as_str()
+            );
+        }
     }
 }

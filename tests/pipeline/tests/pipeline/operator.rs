@@ -245,8 +245,8 @@ async fn the_page_for_a_person_answers_the_four_questions() {
     DK-SEP8-6SAR-9NF8
 
     Was it confirmed and recorded?      Yes: confirmed by the customer at 2026-03-01 09:15:00 UTC, and kept.
-    Is its row known to exist?          Yes: append_answer 'Intake'!A2:F2.
-    Did its acknowledgement complete?   Not known: the message of 2026-03-01 09:15:00 UTC may have been sent (http_500).
+    Is its row known to exist?          Yes: Google's own answer names it at 'Intake'!A2:F2.
+    Did its acknowledgement complete?   Not known: the message of 2026-03-01 09:15:00 UTC may have been sent: the other side was in trouble: HTTP status 500 (http_500).
     What still needs attention?         A person: ack_uncertain since 2026-03-01 09:15:00 UTC: the message was perhaps sent
     What may be ordered about ack_uncertain:
       docket resolve DK-SEP8-6SAR-9NF8 --if-version 5 --seen --because "…"
@@ -264,9 +264,9 @@ async fn the_page_for_a_person_answers_the_four_questions() {
     history, in the time of UTC
       2026-03-01 09:15:00 UTC  webhook       recorded
       2026-03-01 09:15:00 UTC  writer        claimed  pending → attempting
-      2026-03-01 09:15:00 UTC  writer        append_applied  attempting → confirmed  (append_answer 'Intake'!A2:F2)
+      2026-03-01 09:15:00 UTC  writer        append_applied  attempting → confirmed  (Google's own answer names it at 'Intake'!A2:F2)
       2026-03-01 09:15:00 UTC  acknowledger  ack_claimed  pending → attempting
-      2026-03-01 09:15:00 UTC  acknowledger  ack_unknown  attempting → uncertain  (http_500)
+      2026-03-01 09:15:00 UTC  acknowledger  ack_unknown  attempting → uncertain  (the other side was in trouble: HTTP status 500 (http_500))
     "#);
     world.check_rules().await;
 }
@@ -314,7 +314,7 @@ async fn reviews_are_listed_oldest_first_and_a_record_with_two_twice() {
     assert!(since.is_sorted(), "{since:?}");
 
     let page = docket(&environment(&world), &["reviews"]);
-    assert_eq!((page.status, page.stdout.lines().count()), (0, 5));
+    assert_eq!((page.status, page.stdout.lines().count()), (0, 6));
     let in_world =
         docket::page::reviews(&docket::reviews(world.store()).await.unwrap(), world.now(), Room::Unknown);
     insta::assert_snapshot!(plain(&in_world), @r"
@@ -323,6 +323,7 @@ async fn reviews_are_listed_oldest_first_and_a_record_with_two_twice() {
     DK-B9RB-N1R5-A185  no_matching_row      2 min  A quote               docket recheck, --recorded, --append-again, --abandon
     DK-9ZBH-5C4N-1N9Q  ack_uncertain        1 min  A quote               --seen, --send-again, --leave
     DK-9ZBH-5C4N-1N9Q  conflict               0 s  A quote               --keep-first
+    --recorded wants the row in its place; recorded elsewhere: add --without-row.
     ");
     world.check_rules().await;
 }

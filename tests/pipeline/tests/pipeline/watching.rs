@@ -121,7 +121,7 @@ async fn a_wide_request_type_moves_no_column() {
     let shown = plain(&page::reviews(&reviews, world.now(), Room::Unknown));
     let before = |line: &str| width(line.split("docket recheck").next().unwrap());
     let lines: Vec<&str> = shown.lines().collect();
-    assert_eq!((lines.len(), before(lines[1])), (3, before(lines[2])), "{shown}");
+    assert_eq!((lines.len(), before(lines[1])), (4, before(lines[2])), "{shown}");
     assert!(lines[1].contains("見積もりのお願いを…"), "{shown}");
     assert!(lines[2].contains("e\u{301}t b  "), "{shown}");
     world.check_rules().await;

@@ -22,7 +22,7 @@ async fn a_page_is_in_the_time_of_the_operators_zone_also_over_the_night_in_whic
     let page = docket(&there.clone().with("TZ", "Europe/Berlin"), &show).stdout;
     for line in [
         "Was it confirmed and recorded?      Yes: confirmed by the customer at 2026-03-29 01:59:59 CET, and kept.",
-        "Is its row known to exist?          Not known: the append of 2026-03-29 03:00:01 CEST ended without a usable answer (timeout).",
+        "Is its row known to exist?          Not known: the append of 2026-03-29 03:00:01 CEST ended without a usable answer: no answer came in time (timeout).",
         "What still needs attention?         Nobody: a machine looks at it (lookup) at 2026-03-29 03:01:01 CEST.",
         "history, in the time of Europe/Berlin",
         "  2026-03-29 01:59:59 CET   webhook       recorded",
