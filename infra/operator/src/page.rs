@@ -59,8 +59,13 @@ pub fn record(record: &Record, zone: &Zone) -> String {
         {
             line.push_str(&format!("  {from} → {to}"));
         }
-        for detail in [&entry.why, &entry.evidence].into_iter().flatten() {
-            line.push_str(&format!("  ({})", visible(&words::of_detail(detail))));
+        // An operator's reason may happen to be such a word.
+        let why = entry.why.as_deref().map(|why| match entry.by.starts_with("operator ") {
+            true => why.to_owned(),
+            false => words::of_detail(why),
+        });
+        for detail in why.into_iter().chain(entry.evidence.as_deref().map(words::of_detail)) {
+            line.push_str(&format!("  ({})", visible(&detail)));
         }
         if entry.times > 1 {
             line.push_str(&format!("  ×{}", entry.times));

@@ -27,19 +27,21 @@ pub fn of_evidence(evidence: &Evidence) -> String {
     }
 }
 
-/// What a step of the history says beside its states; an operator's own words stay as they are.
+/// What a step of the history says beside its states: `cut: the connection broke …`. Of an operator's own words nothing is
+/// known here, and they stay as they are.
 #[must_use]
 pub fn of_detail(detail: &str) -> String {
-    if let Some(range) = detail.strip_prefix("append_answer ") {
-        return of_evidence(&Evidence::AppendAnswer { range: range.to_owned() });
+    // Behind the range there may stand what else was seen.
+    if let Some(at) = detail.strip_prefix("append_answer ") {
+        return format!("Google's own answer names it at {at}");
     }
-    if let Some(range) = detail.strip_prefix("read_back ") {
-        return of_evidence(&Evidence::ReadBack { range: range.to_owned() });
+    if let Some(at) = detail.strip_prefix("read_back ") {
+        return format!("read back at {at}");
     }
-    match detail.strip_prefix("unreadable: ") {
-        Some(word) => format!("not read: {}", of_cause(&Cause::new(word))),
-        None => of_cause(&Cause::new(detail)),
+    if let Some(word) = detail.strip_prefix("unreadable: ") {
+        return format!("not read: {}", of_cause(&Cause::new(word)));
     }
+    said(detail).map_or_else(|| detail.to_owned(), |said| format!("{detail}: {said}"))
 }
 
 fn said(word: &str) -> Option<Cow<'static, str>> {
@@ -190,6 +192,11 @@ mod tests {
             of_detail("append_answer 'Intake'!A2:F2"),
             "Google's own answer names it at 'Intake'!A2:F2"
         );
+        assert_eq!(
+            of_detail("read_back 'Intake'!A2:F2; In 'Intake': one row."),
+            "read back at 'Intake'!A2:F2; In 'Intake': one row."
+        );
+        assert_eq!(of_detail("timeout"), "timeout: no answer came in time");
         assert_eq!(of_detail("unreadable: timeout"), "not read: no answer came in time (timeout)");
         assert_eq!(of_detail("the customer says so"), "the customer says so");
         let by_word = Evidence::Operator { why: "archived".into() };

@@ -266,7 +266,7 @@ async fn the_page_for_a_person_answers_the_four_questions() {
       2026-03-01 09:15:00 UTC  writer        claimed  pending → attempting
       2026-03-01 09:15:00 UTC  writer        append_applied  attempting → confirmed  (Google's own answer names it at 'Intake'!A2:F2)
       2026-03-01 09:15:00 UTC  acknowledger  ack_claimed  pending → attempting
-      2026-03-01 09:15:00 UTC  acknowledger  ack_unknown  attempting → uncertain  (the other side was in trouble: HTTP status 500 (http_500))
+      2026-03-01 09:15:00 UTC  acknowledger  ack_unknown  attempting → uncertain  (http_500: the other side was in trouble: HTTP status 500)
     "#);
     world.check_rules().await;
 }
