@@ -150,7 +150,7 @@ pub fn of_aws(template: &Template) -> Vec<String> {
     found
 }
 
-/// Each alarm reaches a person, ends aloud, and says what it means and what to run.
+/// Each alarm reaches a person, ends aloud, and says what it means, what to run and where in the runbook to read on.
 #[must_use]
 pub fn manners(template: &Template) -> Vec<String> {
     let mut found = Vec::new();
@@ -169,6 +169,11 @@ pub fn manners(template: &Template) -> Vec<String> {
         // CloudWatch takes 1,024 characters.
         if !(40..=1_024).contains(&says.len()) || !says.contains("docket ") {
             found.push(format!("{name} does not say what to run"));
+        }
+        let called = alarm["AlarmName"]["Fn::Sub"].as_str().unwrap_or_default();
+        let called = called.strip_prefix("${AWS::StackName}: ").unwrap_or_default();
+        if !says.ends_with(&format!("Read on: infra/runbook.md, part 1, \"{called}\".")) {
+            found.push(format!("{name} does not end with where to read on"));
         }
         let of_a_filter = template
             .resources("AWS::Logs::MetricFilter")

@@ -268,6 +268,11 @@ const SLIPS: &[(&str, &str, &str)] = &[
         "",
         "OPERATOR_CHAT of Acknowledger cannot be changed",
     ),
+    (
+        "        Read on: infra/runbook.md, part 1, \"the write queue is stuck\".\n",
+        "        Read on: infra/runbook.md, part 1, \"the writer fails\".\n",
+        "WriteQueueAgeAlarm does not end with where to read on",
+    ),
     // What the stack gives out.
     ("        SETTLE_SECONDS=${SettleSeconds}\n", "", "the stack does not give out SETTLE_SECONDS"),
     ("        ACKNOWLEDGE_QUEUE_URL=${AcknowledgeQueue}\n", "", "does not give out ACKNOWLEDGE_QUEUE_URL"),
