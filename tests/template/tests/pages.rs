@@ -215,3 +215,71 @@ fn the_runbook_names_every_permission_that_the_operators_command_uses_and_no_oth
         .collect();
     assert_eq!(told, actions(&source));
 }
+
+/// A block that is meant to be pasted: its commands, each in one line, without what a function that it defines would do.
+fn commands(block: &str) -> Vec<String> {
+    let mut commands = Vec::new();
+    let mut of_a_function = false;
+    for line in block.replace("\\\n", " ").lines().map(str::trim) {
+        of_a_function |= line.contains("() {");
+        if !of_a_function {
+            commands.push(line.split_whitespace().collect::<Vec<_>>().join(" "));
+        }
+        of_a_function &= !line.ends_with("; }");
+    }
+    commands
+}
+
+/// Whether a command only looks; none for one that this test does not know.
+fn only_looks(command: &str) -> Option<bool> {
+    const LOOKS: [&str; 10] = [
+        "show",
+        "reviews",
+        "watch",
+        "find",
+        "stats",
+        "audit",
+        "export",
+        "doctor",
+        "webhook info",
+        "completions",
+    ];
+    const CHANGES: [&str; 7] =
+        ["resolve", "recheck", "erase", "canary", "webhook set", "webhook delete", "sheet init"];
+    let is = |words: &[&str], rest: &str| words.iter().any(|word| rest.starts_with(word));
+    if let Some(rest) = command.strip_prefix("docket ") {
+        assert!(is(&LOOKS, rest) != is(&CHANGES, rest), "is a command that looks or changes? {command}");
+        // A list of many, before they are closed.
+        let lists = rest.starts_with("resolve --reason") && !rest.contains("--apply");
+        return Some(is(&LOOKS, rest) || lists);
+    }
+    let call = command.strip_prefix("aws ")?.split(' ').nth(1)?;
+    Some(is(&["describe-", "list-", "get-", "tail", "scan", "query", "filter-"], call))
+}
+
+#[test]
+fn whoever_pastes_a_block_of_the_runbook_to_look_changes_nothing() {
+    let runbook = page("infra/runbook.md");
+    let (mut looking, mut changing) = (0, 0);
+    for block in runbook.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next()) {
+        let commands = commands(block);
+        let known: Vec<bool> = commands.iter().filter_map(|command| only_looks(command)).collect();
+        let all_look = known.iter().all(|looks| *looks);
+        assert!(all_look || known.iter().all(|looks| !looks), "one block looks and changes:\n{block}");
+        // One order or another, never one after the other.
+        let orders = commands.iter().filter(|command| command.starts_with("docket resolve")).count();
+        assert!(orders <= 1, "one block gives {orders} orders:\n{block}");
+        if !known.is_empty() {
+            *if all_look { &mut looking } else { &mut changing } += 1;
+        }
+    }
+    assert!(looking >= 12 && changing >= 25, "{looking} look, {changing} change");
+    for (block, found) in [
+        ("docket show DK-1\ndocket recheck DK-1\n", vec![Some(true), Some(false)]),
+        ("aws sqs \\\n  start-message-move-task --source-arn ARN\n", vec![Some(false)]),
+        ("f() { # what it does\n  aws dynamodb put-item\n  aws x get-y; }\nf 1\n", vec![None]),
+    ] {
+        let told: Vec<Option<bool>> = commands(block).iter().map(|command| only_looks(command)).collect();
+        assert_eq!(told, found, "{block}");
+    }
+}
