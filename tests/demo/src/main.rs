@@ -10,6 +10,7 @@ mod story;
 mod scenes;
 mod ending;
 mod staying;
+mod settings;
 
 use std::process::ExitCode;
 
@@ -29,8 +30,9 @@ fn main() -> ExitCode {
         let told = scenes::play(&mut world, &mut story).await;
         ending::show(&world, &mut story, &told).await;
         let outcome = story.end();
-        if stays {
-            staying::stay(&mut world).await;
+        if stays && let Err(error) = staying::stay(&mut world).await {
+            anstream::eprintln!("The world cannot stay: its settings could not be written: {error}");
+            return ExitCode::FAILURE;
         }
         outcome
     })

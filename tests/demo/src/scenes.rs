@@ -48,8 +48,10 @@ async fn one_enquiry(world: &mut World, story: &mut Story, ann: &Customer) -> Re
     story.quote("Docket", &answer);
     let reference = newest(world, &[]).await;
     story.check("the customer was told the reference", answer.contains(reference.as_str()));
+    let before = world.record(&reference).await;
     world.work().await;
     let record = world.record(&reference).await;
+    became(story, &before, &record, "write: pending → confirmed, acknowledgement: none → confirmed");
     story.check("the row is in the sheet, once", world.rows_of(&reference) == 1);
     story.check("the append's own answer proves it", is_confirmed(&record));
     story.quote("Docket", world.acknowledgements(ANN).last().map_or("", String::as_str));
@@ -77,7 +79,10 @@ async fn the_same_words_again(
     let reference = world
         .submit(ann, "A quote", "New gutters for 12 Mill Lane, please. =SUM(1,1) is not a formula here.")
         .await;
+    let before = world.record(&reference).await;
     world.work().await;
+    let after = world.record(&reference).await;
+    became(story, &before, &after, "write: pending → confirmed, acknowledgement: none → confirmed");
     story.check("a chat is not an enquiry: another reference", reference != *first);
     story.check("two rows", world.rows().len() == 2);
     story.check("two acknowledgements", world.acknowledgements(ANN).len() == 2);
@@ -89,15 +94,18 @@ async fn answer_lost(world: &mut World, story: &mut Story) -> Reference {
     let bob = world.customer(7_100_000_002, "Bob");
     world.wire.set_plan(at_append(Fault::LoseAnswer));
     let reference = world.submit(&bob, "A question", "Do you repair slate roofs?").await;
+    let before = world.record(&reference).await;
     world.work().await;
     world.wire.heal();
-    let record = world.record(&reference).await;
+    let uncertain = world.record(&reference).await;
     story.tell("The writer sees a broken connection. Was the row written? Neither answer follows.");
-    story.check("the write is uncertain, not failed and not confirmed", is_uncertain(&record));
+    became(story, &before, &uncertain, "write: pending → uncertain");
+    story.check("the write is uncertain, not failed and not confirmed", is_uncertain(&uncertain));
     story.check("the customer has heard nothing", world.acknowledgements(7_100_000_002).is_empty());
     world.settle().await;
     let record = world.record(&reference).await;
     story.tell("A minute later the sheet is read back: exactly one equal row.");
+    became(story, &uncertain, &record, "write: uncertain → confirmed, acknowledgement: none → confirmed");
     story.check("confirmed by the row itself", is_confirmed(&record) && record.write.lookups == 1);
     story.check("one row, one append, one acknowledgement", {
         world.rows_of(&reference) == 1
@@ -114,13 +122,14 @@ async fn worker_killed(world: &mut World, story: &mut Story) -> Reference {
     let reference = world.submit(&cara, "An appointment", "Thursday morning?").await;
     world.work().await;
     world.wire.heal();
-    let record = world.record(&reference).await;
+    let before = world.record(&reference).await;
     story.check("its intention was stored before the attempt: attempting", {
-        matches!(record.write.state, WriteState::Attempting { .. })
+        matches!(before.write.state, WriteState::Attempting { .. })
     });
     world.settle().await;
     let record = world.record(&reference).await;
     story.tell("The lease runs out; the next worker reads back before anything else.");
+    became(story, &before, &record, "write: attempting → confirmed, acknowledgement: none → confirmed");
     story.check("confirmed, one row, one append", {
         is_confirmed(&record)
             && world.rows_of(&reference) == 1
@@ -137,8 +146,9 @@ async fn row_differs(world: &mut World, story: &mut Story) -> Reference {
     let mut cells = world.sheets.rows("Intake")[row - 1].clone();
     cells[3] = "Three windows.".into();
     world.sheets.put_row("Intake", row, &cells);
+    let before = world.record(&reference).await;
     world.settle().await;
-    review(world, story, &reference, WriteReview::RowDiffers).await;
+    review(world, story, &before, WriteReview::RowDiffers).await;
     reference
 }
 
@@ -149,8 +159,9 @@ async fn several_rows(world: &mut World, story: &mut Story) -> Reference {
     let row = row_number(world, &reference);
     let cells = world.sheets.rows("Intake")[row - 1].clone();
     world.sheets.put_row("Intake", row + 1, &cells);
+    let before = world.record(&reference).await;
     world.settle().await;
-    review(world, story, &reference, WriteReview::SeveralRows).await;
+    review(world, story, &before, WriteReview::SeveralRows).await;
     reference
 }
 
@@ -161,10 +172,11 @@ async fn no_row(world: &mut World, story: &mut Story) -> Reference {
     let reference = world.submit(&fay, "A question", "Are you open on Sunday?").await;
     world.work().await;
     world.wire.heal();
+    let before = world.record(&reference).await;
     world.settle().await;
     story
         .check("the sheet was read at 1, 3 and 6 minutes", world.record(&reference).await.write.lookups == 3);
-    review(world, story, &reference, WriteReview::NoMatchingRow).await;
+    review(world, story, &before, WriteReview::NoMatchingRow).await;
     story.check("and nothing was appended again", world.rows_of(&reference) == 0);
     reference
 }
@@ -175,10 +187,13 @@ async fn acknowledgement_lost(world: &mut World, story: &mut Story) -> Reference
     let plan = Plan::at_operation("acknowledger", Side::Telegram, "sendMessage", 1, Fault::LoseAnswer);
     world.wire.set_plan(plan);
     let reference = world.submit(&gus, "A quote", "A fence, forty metres.").await;
+    let before = world.record(&reference).await;
     world.work().await;
     world.wire.heal();
     world.settle().await;
     let record = world.record(&reference).await;
+    let expected = "write: pending → confirmed, acknowledgement: none → uncertain, in review: ack_uncertain";
+    became(story, &before, &record, expected);
     story.check("the write is confirmed all the same", is_confirmed(&record));
     let state = record.acknowledgement.as_ref().map(|ack| &ack.state);
     story.check("the acknowledgement is uncertain, and a person's matter", {
@@ -198,6 +213,7 @@ async fn conflict(world: &mut World, story: &mut Story) -> Reference {
     world.say(hal.press_button("Confirm")).await;
     let reference = newest_of(world, 7_100_000_008).await;
     world.settle().await;
+    let before = world.record(&reference).await;
     story
         .tell("Hal starts another enquiry of another type, and Telegram delivers his old message once more.");
     world.say(hal.text("/new")).await;
@@ -207,6 +223,7 @@ async fn conflict(world: &mut World, story: &mut Story) -> Reference {
     world.settle().await;
     story.quote("Docket", &hal.chat().last_words().unwrap_or_default());
     let record = world.record(&reference).await;
+    became(story, &before, &record, "write: confirmed → confirmed, conflicts: 0 → 1, in review: conflict");
     story.check("the first content stays", record.submission.request_type == "A quote");
     story.check("the other one is kept beside it, for a person", {
         record.conflicts.len() == 1 && reviews(&record) == [ReviewReason::Conflict]
@@ -228,15 +245,45 @@ async fn uncertain(world: &mut World, customer: &Customer, words: &str) -> Refer
     reference
 }
 
-async fn review(world: &World, story: &mut Story, reference: &Reference, reason: WriteReview) {
-    let record = world.record(reference).await;
-    let expected = [ReviewReason::Write(reason)];
-    story.check(&format!("in review: {}", reason.as_str()), reviews(&record) == expected);
-    let chat = record.submission.chat_id.0;
+/// The review that is open now, of a write that was uncertain.
+async fn review(world: &World, story: &mut Story, before: &Record, reason: WriteReview) {
+    let after = world.record(&before.submission.reference).await;
+    let expected = format!("write: uncertain → uncertain, in review: {}", reason.as_str());
+    became(story, before, &after, &expected);
+    let chat = after.submission.chat_id.0;
     story.check(
         "the customer was told nothing that nobody can vouch for",
         world.acknowledgements(chat).is_empty(),
     );
+}
+
+/// Says of a record how it stood before and how it stands now, as it should.
+fn became(story: &mut Story, before: &Record, after: &Record, expected: &str) {
+    let passage = passage(before, after);
+    story.check(&format!("{}  {passage}", after.submission.reference), passage == expected);
+}
+
+/// The write always, the rest where it changed, and what is open.
+fn passage(before: &Record, after: &Record) -> String {
+    let acknowledgement = |record: &Record| match &record.acknowledgement {
+        Some(ack) => ack.state.as_str().to_owned(),
+        None => "none".to_owned(),
+    };
+    let states = |record: &Record| {
+        [
+            ("write", record.write.state.as_str().to_owned()),
+            ("acknowledgement", acknowledgement(record)),
+            ("conflicts", record.conflicts.len().to_string()),
+        ]
+    };
+    let mut said: Vec<String> = states(before)
+        .into_iter()
+        .zip(states(after))
+        .filter(|(from, to)| from.0 == "write" || from != to)
+        .map(|((name, from), (_, to))| format!("{name}: {from} → {to}"))
+        .collect();
+    said.extend(reviews(after).into_iter().map(|reason| format!("in review: {}", reason.as_str())));
+    said.join(", ")
 }
 
 fn row_number(world: &World, reference: &Reference) -> usize {

@@ -4,6 +4,7 @@
 //! another terminal is carried out within seconds, and the row and the message that come of it are printed here.
 
 use std::collections::BTreeMap;
+use std::task::Poll;
 use std::time::Duration;
 
 use anstream::println;
@@ -14,7 +15,9 @@ use docket_domain::reference::Reference;
 use docket_domain::status::{ReviewReason, WriteReview};
 use docket_world::World;
 use docket_world::telegram::BotCall;
-use docket_world::wire::Side;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use crate::settings::Settings;
 
 const TITLE: Style = AnsiColor::Cyan.on_default().bold();
 
@@ -29,28 +32,28 @@ pub(crate) fn begin_shortly_before_now(world: &World) {
 }
 
 /// Keeps the world at work until Ctrl-C, after saying how the operator's command finds it and what may be tried.
-pub(crate) async fn stay(world: &mut World) {
+///
+/// # Errors
+/// The settings cannot be handed over.
+pub(crate) async fn stay(world: &mut World) -> std::io::Result<()> {
     let door = world.webhook_door("operator").await;
+    // Heard before the settings are written: whoever ends this finds them gone.
+    let interrupted = interrupted();
+    let settings = Settings::of(world, &door.url())?;
     let following = world.clock.follow_real_time();
     println!(
         "\n{TITLE}The world stays up{TITLE:#}: its functions run every two seconds, by the machine's clock."
     );
-    println!("In a terminal of its own, in this folder, paste these settings:\n");
-    for (name, value) in settings(world, &door.url()) {
-        println!("export {name}={}", quoted(&in_one_line(value)));
-    }
+    println!(
+        "In a terminal of its own, in this folder, take its settings from a file that is there as long as it is:\n"
+    );
+    println!("{}", settings.taken_by());
     println!("\nand try, watching this one:\n");
     for line in what_to_try(world).await {
         println!("{line}");
     }
     println!("\nCtrl-C ends it.");
     let mut seen = Seen::of(world);
-    let interrupted = async {
-        // Where no handler can be set, Ctrl-C ends this process as it ends any other.
-        if tokio::signal::ctrl_c().await.is_err() {
-            std::future::pending::<()>().await;
-        }
-    };
     tokio::pin!(interrupted);
     loop {
         tokio::select! {
@@ -62,35 +65,24 @@ pub(crate) async fn stay(world: &mut World) {
         seen.tell_what_is_new(world);
     }
     following.abort();
+    // Before anything is said: whoever closed the terminal hears nothing, and the file goes all the same.
+    drop(settings);
     println!("\nThe world is gone.");
+    Ok(())
 }
 
-/// All that the operator's command reads.
-fn settings(world: &World, door: &str) -> Vec<(&'static str, String)> {
-    let mut settings = world.settings_of_the_operator();
-    settings.extend([
-        ("AWS_ENDPOINT_URL_SQS", world.engines.sqs_url().to_owned()),
-        ("WRITE_QUEUE_URL", world.queues.write.clone()),
-        ("ACKNOWLEDGE_QUEUE_URL", world.queues.acknowledge.clone()),
-        ("TELEGRAM_ENDPOINT", world.url("acknowledger", Side::Telegram)),
-        ("WEBHOOK_URL", format!("{door}/telegram")),
-        ("OPERATOR_CHAT", crate::scenes::ANN.to_string()),
-    ]);
-    settings
-}
-
-/// A key file's lines mean nothing: a line for each setting is what can be pasted, and read again.
-fn in_one_line(value: String) -> String {
-    serde_json::from_str(&value).map_or(value, |json: serde_json::Value| json.to_string())
-}
-
-/// A word of a POSIX shell that stands for exactly this value.
-fn quoted(value: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:".contains(c);
-    if !value.is_empty() && value.chars().all(is_plain) {
-        return value.to_owned();
-    }
-    format!("'{}'", value.replace('\'', r"'\''"))
+/// Ctrl-C, and the other ways in which somebody asks a process to end; heard from the moment of this call. Where no handler
+/// can be set, a signal ends this process as it ends any other.
+fn interrupted() -> impl Future<Output = ()> {
+    let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
+    let mut heard: Vec<Signal> = kinds.into_iter().filter_map(|kind| signal(kind).ok()).collect();
+    std::future::poll_fn(move |context| {
+        if heard.iter_mut().any(|signal| signal.poll_recv(context).is_ready()) {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
+        }
+    })
 }
 
 /// Commands for the reviews that the story left open.
@@ -179,17 +171,4 @@ fn counted(rows: Vec<String>) -> BTreeMap<String, usize> {
         *counted.entry(row).or_default() += 1;
         counted
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_value_is_pasted_as_it_is_whatever_is_in_it() {
-        assert_eq!(quoted("http://127.0.0.1:1/x-y_z"), "http://127.0.0.1:1/x-y_z");
-        assert_eq!(quoted(""), "''");
-        assert_eq!(quoted(r#"{"a": "$HOME `x` \n"}"#), r#"'{"a": "$HOME `x` \n"}'"#);
-        assert_eq!(quoted("Ann's"), r"'Ann'\''s'");
-    }
 }

@@ -97,8 +97,16 @@ impl Executable {
     /// # Panics
     /// When the system refuses.
     pub fn interrupt(&mut self) {
+        self.signal("INT");
+    }
+
+    /// A signal by its name: INT, TERM, HUP.
+    ///
+    /// # Panics
+    /// When the system refuses.
+    pub fn signal(&self, name: &str) {
         // The shell's own: no other way leads there without unsafe code or one more dependency.
-        let sent = Command::new("sh").args(["-c", &format!("kill -INT {}", self.child.id())]).status();
+        let sent = Command::new("sh").args(["-c", &format!("kill -{name} {}", self.child.id())]).status();
         assert!(sent.is_ok_and(|status| status.success()), "the signal is sent");
     }
 

@@ -1,12 +1,16 @@
 //! A newcomer keeps the demo's world up and uses the operator's command from a terminal of its own.
 //!
 //! Both are the executables that `cargo demo -- --stay` and `cargo docket` run, and all that the one is told by the other is
-//! what the newcomer can paste.
+//! what the newcomer's shell takes from the file that the first one names.
 
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use docket_world::executable::Executable;
 use serde_json::{Value, json};
+use tempfile::TempDir;
 
 use crate::executables::{Environment, built};
 use crate::operator::docket;
@@ -14,21 +18,30 @@ use crate::operator::docket;
 /// The demo after its story.
 struct Demo {
     running: Executable,
-    /// What it printed for the other terminal.
+    /// What it handed over to the other terminal.
     environment: Environment,
+    /// Where it put that.
+    file: PathBuf,
+    /// What it takes for the machine's temporary folder.
+    _temporary: TempDir,
 }
 
 impl Demo {
     fn start() -> Self {
-        let running = Executable::start(&built("docket-demo"), &["--stay"], &[]);
-        let mut demo = Self { running, environment: Environment::default() };
+        let temporary = TempDir::new().unwrap();
+        let of_its_own = [("TMPDIR".to_owned(), temporary.path().to_str().unwrap().to_owned())];
+        let running = Executable::start(&built("docket-demo"), &["--stay"], &of_its_own);
+        let mut demo = Self {
+            running,
+            environment: Environment::default(),
+            file: PathBuf::new(),
+            _temporary: temporary,
+        };
         demo.until("the story's end", |line| line == "Ctrl-C ends it.");
-        demo.environment = demo
-            .running
-            .stdout()
-            .iter()
-            .filter_map(|line| line.strip_prefix("export ")?.split_once('='))
-            .fold(Environment::default(), |set, (name, value)| set.with(name, unquoted(value)));
+        let printed = demo.running.stdout();
+        let line = printed.iter().find(|line| line.starts_with(". ")).unwrap();
+        demo.file = PathBuf::from(&line[2..]);
+        demo.environment = taken_by_a_shell(line);
         demo
     }
 
@@ -61,10 +74,54 @@ impl Demo {
     }
 }
 
-/// As a shell reads a word that stands in single quotes, or in none.
-fn unquoted(word: &str) -> String {
-    let inner = word.strip_prefix('\'').and_then(|rest| rest.strip_suffix('\''));
-    inner.map_or_else(|| word.to_owned(), |inner| inner.replace(r"'\''", "'"))
+/// What a shell has in its environment after this line, and had not before.
+fn taken_by_a_shell(line: &str) -> Environment {
+    let environment = |script: &str| {
+        let ran = Command::new("sh").env_clear().args(["-c", &format!("{script}\nenv")]).output().unwrap();
+        assert!(ran.status.success(), "{script}: {}", String::from_utf8_lossy(&ran.stderr));
+        let lines = String::from_utf8(ran.stdout).unwrap();
+        lines.lines().filter_map(|line| line.split_once('=')).map(owned).collect::<Vec<_>>()
+    };
+    let before = environment("");
+    let new = environment(line).into_iter().filter(|pair| !before.contains(pair));
+    new.fold(Environment::default(), |set, (name, value)| set.with(&name, value))
+}
+
+fn owned((name, value): (&str, &str)) -> (String, String) {
+    (name.to_owned(), value.to_owned())
+}
+
+fn mode(path: &Path) -> u32 {
+    std::fs::metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+#[test]
+fn the_settings_are_taken_from_a_file_that_nobody_else_reads_and_that_goes_with_the_world() {
+    for signal in ["INT", "TERM", "HUP"] {
+        let demo = Demo::start();
+        let folder = demo.file.parent().unwrap().to_owned();
+        assert_eq!((mode(&folder), mode(&demo.file)), (0o700, 0o600));
+        let names: Vec<&str> = demo.environment.pairs().iter().map(|(name, _)| name.as_str()).collect();
+        for wanted in ["SUBMISSIONS_TABLE", "GOOGLE_CREDENTIALS", "WEBHOOK_URL", "OPERATOR_CHAT"] {
+            assert!(names.contains(&wanted), "{wanted}: {names:?}");
+        }
+        // Nothing that is worth hiding stands on the screen.
+        assert!(demo.running.stdout().iter().all(|line| !line.contains("PRIVATE KEY")));
+        demo.running.signal(signal);
+        let ended = demo.running.ended(Duration::from_secs(60));
+        assert_eq!((ended.status.code(), folder.exists()), (Some(0), false), "{signal}: {:?}", ended.stderr);
+    }
+}
+
+#[test]
+fn what_the_readme_shows_of_the_demo_is_what_it_prints() {
+    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
+    let readme = std::fs::read_to_string(readme).unwrap();
+    let shown = readme.split("```text\n").nth(1).unwrap().split("\n```").next().unwrap();
+    let demo = Demo::start();
+    let printed = demo.running.stdout().join("\n");
+    assert!(shown.contains("uncertain → confirmed"), "{shown}");
+    assert!(printed.contains(&format!("\n{shown}\n")), "{shown}\n\n{printed}");
 }
 
 #[test]
