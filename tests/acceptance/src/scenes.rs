@@ -49,9 +49,12 @@ pub(crate) async fn play(deployment: &mut Deployment) {
     doctor(deployment).await;
     scene("The operator sends a canary, and closes what is perhaps told");
     canary(deployment).await;
+    watched(deployment, &unacknowledged).await;
     closed(deployment, &unacknowledged).await;
+    scene("A customer asks to be forgotten");
+    let forgotten = erased(deployment).await;
     scene("DESIGN's rules over table, sheet and messages");
-    by_hand.push(unacknowledged);
+    by_hand.extend([unacknowledged, forgotten]);
     rules(deployment, by_hand).await;
 }
 
@@ -498,6 +501,64 @@ async fn closed(deployment: &Deployment, unacknowledged: &Reference) {
     let looked = docket(&["recheck", unacknowledged.as_str(), "--json"]).await;
     assert_eq!((&looked["changed"], &looked["found"]["kind"]), (&json!(false), &json!("one_equal_row")));
     shown("docket resolve closes it with the operator's name from AWS, docket recheck finds its row");
+}
+
+/// Before it is closed.
+async fn watched(deployment: &Deployment, unacknowledged: &Reference) {
+    let ran = deployment.cloud.docket(&deployment.settings, &["watch", "--once"]).await;
+    assert_eq!((ran.status, ran.stderr.as_str()), (0, ""), "{}", ran.stdout);
+    let open = |line: &&str| line.starts_with(unacknowledged.as_str()) && line.contains("ack_uncertain");
+    assert_eq!(ran.stdout.lines().filter(open).count(), 1, "{}", ran.stdout);
+    assert!(ran.stdout.lines().any(|line| line.starts_with("due now: append ")), "{}", ran.stdout);
+    shown("docket watch --once prints the open review, and what is due");
+}
+
+/// An enquiry whose row is in the sheet is forgotten, by the command that asks nobody. Its reference.
+async fn erased(deployment: &Deployment) -> Reference {
+    const HERS: &str = "A pergola behind 7 Elm Street.";
+    let world = &deployment.world;
+    let hilda = world.customer(ANN + 7, "Hildegard");
+    let reference = deployment.submit(&hilda, HERS).await;
+    let before = deployment.sweep_until("the enquiry", &reference, 60, is_finished).await;
+    assert_eq!(world.rows_of(&reference), 1);
+    let others = || -> Vec<Vec<serde_json::Value>> {
+        world.sheets.rows("Intake").into_iter().filter(|row| row[0] != reference.as_str()).collect()
+    };
+    let (rows, records) = (others(), world.items().await.len());
+
+    let order =
+        ["erase", "--reference", reference.as_str(), "--because", "asked by letter", "--yes", "--json"];
+    let first = deployment.cloud.docket(&deployment.settings, &order).await;
+    assert_eq!(first.status, 0, "{}{}", first.stdout, first.stderr);
+    let gone: serde_json::Value = serde_json::from_str(&first.stdout).unwrap_or_default();
+    assert_eq!(gone[0]["reference"], reference.as_str(), "{gone}");
+    assert_eq!(gone[0]["rows"].as_array().map(Vec::len), Some(1), "{gone}");
+    let after = world.record(&reference).await;
+    assert!(after.erased_at.is_some() && after.finished(), "{after:?}");
+    assert_eq!(after.submission.confirmed_at, before.submission.confirmed_at);
+    let kept = format!("{:?} {:?}", world.items().await, world.sheets.rows("Intake"));
+    for hers in [HERS, "Hildegard", &(ANN + 7).to_string()] {
+        assert!(!kept.contains(hers), "{hers} is left");
+    }
+    shown("docket erase takes her row and her words; of the record its states and moments stay");
+
+    let page = deployment.cloud.docket(&deployment.settings, &["show", reference.as_str()]).await;
+    assert_eq!(page.status, 0, "{}", page.stderr);
+    for told in ["Its customer was erased at ", "and was deleted with its customer's data."] {
+        assert!(page.stdout.contains(told), "{told}: {}", page.stdout);
+    }
+    assert!(!page.stdout.contains("pergola"), "{}", page.stdout);
+    shown("docket show says that it was erased, and still answers the four questions");
+
+    let again = deployment.cloud.docket(&deployment.settings, &order).await;
+    assert_eq!(again.status, 0, "{}{}", again.stdout, again.stderr);
+    let gone: serde_json::Value = serde_json::from_str(&again.stdout).unwrap_or_default();
+    assert_eq!(gone[0]["rows"], json!([]), "{gone}");
+    deployment.sweep().await;
+    assert_eq!((others(), world.items().await.len()), (rows, records), "somebody else's was touched");
+    assert_eq!((world.rows_of(&reference), world.acknowledgements(ANN + 7).len()), (0, 1));
+    shown("everybody else's rows are as they were, and the same order again does no harm");
+    reference
 }
 
 async fn rules(deployment: &Deployment, by_hand: Vec<Reference>) {
