@@ -1,7 +1,5 @@
 //! The command line.
 
-use std::io::Write as _;
-
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use clap_complete::Shell;
 use docket_adapters::clock::SystemClock;
@@ -197,7 +195,7 @@ struct Resolve {
     /// With --abandon: what the customer is told, with the reference in front of it.
     #[arg(long, value_name = "WORDS", value_parser = words)]
     tell: Option<String>,
-    /// With --recorded: although no row is seen in its place.
+    /// With --recorded: although no row is seen in its place. With --abandon: although the sheet cannot be read.
     #[arg(long)]
     without_row: bool,
     /// Only if the record still is in the version that docket show named.
@@ -497,12 +495,11 @@ async fn watched(environment: &Environment, every: u64, once: bool) -> Result<Pr
 
 async fn resolved(resolve: Resolve, environment: &Environment) -> Result<Printed, Stopped> {
     let Some(kind) = resolve.order.kind() else { return Err(usage("no order was given")) };
-    for (given, option, goes_with) in
-        [(resolve.without_row, "--without-row", Kind::Recorded), (resolve.yes, "--yes", Kind::AppendAgain)]
-    {
-        if given && kind != goes_with {
-            return Err(usage(format!("{option} goes with {}", goes_with.option())));
-        }
+    if resolve.without_row && !matches!(kind, Kind::Recorded | Kind::Abandon) {
+        return Err(usage("--without-row goes with --recorded or --abandon"));
+    }
+    if resolve.yes && kind != Kind::AppendAgain {
+        return Err(usage("--yes goes with --append-again"));
     }
     // Said here, since clap waives what is required by one option where another one excludes it.
     if resolve.reason.is_none() && (resolve.apply || resolve.older_than.is_some()) {
@@ -589,6 +586,24 @@ async fn found(submissions: &DynamoSubmissions, wanted: &Wanted, as_json: bool) 
     })
 }
 
+/// Standard output, and why it takes no more.
+struct Lines<W> {
+    out: W,
+    broken: Option<std::io::Error>,
+}
+
+impl<W: std::io::Write> Lines<W> {
+    /// Whether it took the line.
+    fn take(&mut self, line: &str) -> bool {
+        self.broken = self.broken.take().or_else(|| writeln!(self.out, "{line}").err());
+        self.broken.is_none()
+    }
+
+    fn ended(mut self) -> Option<std::io::Error> {
+        self.broken.take().or_else(|| self.out.flush().err())
+    }
+}
+
 /// Line by line: an export may be larger than memory. Where it was broken off is said, and whoever reads the lines of one page
 /// twice can tell them by their reference.
 async fn exported(
@@ -596,31 +611,38 @@ async fn exported(
     format: Format,
     after: Option<String>,
 ) -> Result<String, Stopped> {
-    let mut out = std::io::stdout().lock();
-    let mut written = |line: &str| writeln!(out, "{line}").is_ok();
-    if after.is_none() && !format.head().is_none_or(|head| written(&head)) {
-        return Ok(String::new());
-    }
+    let mut lines = Lines { out: std::io::stdout().lock(), broken: None };
     let mut position = after;
-    let mut progress = shown();
-    let scanning =
-        scan::records(submissions, &SystemClock, &mut position, &mut progress, |read| match read {
-            Ok(record) => written(&format.line(&record)),
-            Err(unread) => {
-                anstream::eprintln!("docket: {}", Format::unread(&unread));
-                true
+    let begun = position.is_some() || format.head().is_none_or(|head| lines.take(&head));
+    let done = if begun {
+        until_interrupted(scan::records(submissions, &SystemClock, &mut position, &mut shown(), |read| {
+            match read {
+                Ok(record) => lines.take(&format.line(&record)),
+                Err(unread) => {
+                    anstream::eprintln!("docket: {}", Format::unread(&unread));
+                    true
+                }
             }
-        });
-    let done = until_interrupted(scanning).await;
+        }))
+        .await
+    } else {
+        Some(Ok(()))
+    };
+    let broken = lines.ended();
     let go_on = |why: String| match &position {
         Some(position) => format!("{why}; go on with --after {position}"),
         None => format!("{why}; nothing was exported yet"),
     };
-    match done {
-        Some(Ok(())) => Ok(String::new()),
-        Some(Err(Stopped::Unreachable(why))) => Err(Stopped::Unreachable(go_on(why))),
-        Some(Err(stopped)) => Err(stopped),
-        None => Err(Stopped::Interrupted(go_on("interrupted".into()))),
+    match (done, broken) {
+        // Whoever reads it has seen enough.
+        (_, Some(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(String::new()),
+        (_, Some(error)) => Err(Stopped::Refused(go_on(format!(
+            "the export is not whole, its last line may be cut: standard output takes no more ({error}): make room"
+        )))),
+        (Some(Ok(())), None) => Ok(String::new()),
+        (Some(Err(Stopped::Unreachable(why))), None) => Err(Stopped::Unreachable(go_on(why))),
+        (Some(Err(stopped)), None) => Err(stopped),
+        (None, None) => Err(Stopped::Interrupted(go_on("interrupted".into()))),
     }
 }
 

@@ -117,7 +117,8 @@ pub fn outcomes(outcomes: &[Outcome], zone: &Zone) -> String {
             let since = zone.shown(*since);
             match done {
                 None => format!("{reference}  since {since}"),
-                Some(Ok(())) => format!("{reference}  since {since}  closed"),
+                Some(Ok(None)) => format!("{reference}  since {since}  closed"),
+                Some(Ok(Some(seen))) => format!("{reference}  since {since}  closed: {}", visible(seen)),
                 Some(Err(stopped)) => {
                     format!("{reference}  since {since}  not closed: {}", stopped.message())
                 }

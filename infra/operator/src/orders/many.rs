@@ -6,7 +6,7 @@ use docket_domain::ports::{Clock, Submissions, WholeSheet};
 use docket_domain::reference::Reference;
 use docket_domain::status::{Record, ReviewReason};
 
-use super::{Desk, Kind, Order};
+use super::{Desk, Kind, Look, Order};
 use crate::{Listed, Stopped};
 
 /// Which reviews.
@@ -21,8 +21,8 @@ pub struct Which {
 pub struct Outcome {
     pub reference: Reference,
     pub since: Moment,
-    /// None: not tried, in a dry run or after a side was lost.
-    pub done: Option<Result<(), Stopped>>,
+    /// What was seen before it was closed, where the sheet matters. None: not tried, in a dry run or after a side was lost.
+    pub done: Option<Result<Option<String>, Stopped>>,
 }
 
 /// Orders the same for all of them, or only lists them. After a side that could not be reached the rest is not tried.
@@ -70,7 +70,7 @@ pub async fn order_many<S: Submissions, H: WholeSheet, C: Clock>(
             outcomes.push(Outcome {
                 reference: listed.reference.clone(),
                 since: listed.review.since,
-                done: done.map(|done| done.map(drop)),
+                done: done.map(|done| done.map(|done| done.found.as_ref().map(Look::sentence))),
             });
         }
     }

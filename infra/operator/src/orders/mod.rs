@@ -87,7 +87,7 @@ impl<S: Submissions, H: WholeSheet, C: Clock> Desk<S, H, C> {
         agreed: impl FnOnce(&str) -> bool,
     ) -> Result<Done, Stopped> {
         if let Some(found) = &found {
-            order.check_against(found, without_row)?;
+            order.check_against(&record, found, without_row)?;
         }
         if order.kind == Kind::AppendAgain && !agreed(&facts(&record, found.as_ref())) {
             return Err(Stopped::Refused(

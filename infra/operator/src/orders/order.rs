@@ -187,14 +187,24 @@ impl Order {
     }
 
     /// Whether what is in the sheet lets it be.
-    pub(super) fn check_against(&self, look: &Look, without_row: bool) -> Result<(), Stopped> {
+    pub(super) fn check_against(
+        &self,
+        record: &Record,
+        look: &Look,
+        without_row: bool,
+    ) -> Result<(), Stopped> {
         let sentence = look.sentence();
+        // Nobody could look for a day: that is what its review says.
+        let unreadable = ReviewReason::Write(WriteReview::SheetUnreadable);
+        let is_unreadable = record.reviews().iter().any(|review| review.reason == unreadable);
         match (self.kind, &look.finding) {
             (Kind::Recorded, Finding::None) if !without_row => Err(Stopped::Refused(format!(
                 "{sentence} Add --without-row if it is recorded elsewhere, by your own word"
             ))),
             (Kind::Recorded, Finding::Unreadable(_)) if !without_row => look.readable(),
             (Kind::AppendAgain, Finding::Unreadable(_)) => look.readable(),
+            // Whoever gives up without looking may tell a customer that nothing is recorded while it is.
+            (Kind::Abandon, Finding::Unreadable(_)) if !without_row && !is_unreadable => look.readable(),
             (
                 Kind::AppendAgain,
                 Finding::OneEqual { .. } | Finding::OneDiffers { .. } | Finding::Several { .. },

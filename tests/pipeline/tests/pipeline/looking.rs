@@ -320,3 +320,41 @@ async fn a_shell_can_learn_the_command_without_any_setting() {
         assert!(script.stdout.contains(says) && script.stdout.contains("--append-again"), "{shell}");
     }
 }
+
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread")]
+async fn what_could_not_be_printed_is_said_and_is_no_success() {
+    let mut world = world().await;
+    world.record_enquiries(3).await;
+    world.settle().await;
+    let following = world.clock.follow_real_time();
+    let environment = environment_of_operator(&world);
+    let run = |arguments: &[&str], out: std::process::Stdio| {
+        let mut command = std::process::Command::new(crate::executables::built("docket"));
+        command.args(arguments).env_clear().envs(environment.pairs().iter().cloned()).stdout(out);
+        let ran = command.stderr(std::process::Stdio::piped()).spawn().unwrap().wait_with_output().unwrap();
+        (ran.status.code(), String::from_utf8(ran.stderr).unwrap())
+    };
+    // A device that is always full: a backup that was cut must not look whole.
+    for arguments in [
+        &["export", "--format", "csv"][..],
+        &["export", "--format", "json-lines"],
+        &["audit", "--json"],
+        &["stats"],
+        &["find"],
+    ] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let (status, said) = run(arguments, full.into());
+        assert_eq!(status, Some(1), "{arguments:?}: {said}");
+        assert!(said.contains("standard output takes no more") && said.contains("make room"), "{said}");
+        assert!(!said.contains("panicked"), "{said}");
+    }
+    // Whoever reads has seen enough: `docket find | head -1`.
+    for arguments in [&["export", "--format", "csv"][..], &["find"]] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        assert_eq!(run(arguments, writer.into()), (Some(0), String::new()), "{arguments:?}");
+    }
+    following.abort();
+    world.check_rules().await;
+}

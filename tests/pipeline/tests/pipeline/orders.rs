@@ -4,7 +4,9 @@
 //! the domain can drift from it.
 
 use docket::Stopped;
+use docket::orders::many::{Which, exit_status, order_many};
 use docket::orders::{Desk, Done, Kind, Order, Sheet, Terms, recheck};
+use docket::zone::Zone;
 use docket_adapters::dynamodb::DynamoSubmissions;
 use docket_adapters::sheets::GoogleSheet;
 use docket_domain::ports::Submissions as _;
@@ -307,9 +309,40 @@ async fn nothing_is_appended_again_while_a_row_may_be_there_or_nobody_says_yes()
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_given_up_while_nobody_can_look_unless_by_an_operators_own_word() {
+    use WriteReview as W;
+    for reason in [W::NoMatchingRow, W::SeveralRows, W::RowDiffers, W::WriteRefused] {
+        let (mut world, reference) = in_review(ReviewReason::Write(reason)).await;
+        let before = world.record(&reference).await;
+        world.sheets.from_now_on(On::Reads, Behaviour::answers(503, vec![], "<html>"));
+        let order = Order { kind: Kind::Abandon, why: WHY.into(), tell: Some("It was not recorded.".into()) };
+        let stopped = desk(&world).order(&reference, &order, Terms::default(), |_| true).await.unwrap_err();
+        assert!(
+            matches!(&stopped, Stopped::Unreachable(why) if why.contains("nothing was learned")),
+            "{stopped:?}"
+        );
+        let which = Which { reason: ReviewReason::Write(reason), older_than_seconds: 0 };
+        let many = order_many(&desk(&world), which, &order, false, false).await.unwrap();
+        assert_eq!((many.len(), exit_status(&many)), (1, 3), "{many:?}");
+        assert_eq!(world.record(&reference).await, before, "{reason:?}");
+        // What was seen, or not, stands beside what was closed.
+        let own_word = order_many(&desk(&world), which, &order, true, false).await.unwrap();
+        let page = docket::page::outcomes(&own_word, &Zone::utc());
+        assert!(
+            page.contains("closed: In 'Intake' of the spreadsheet: not known, it cannot be read"),
+            "{page}"
+        );
+        world.sheets.heal();
+        world.settle().await;
+        assert_eq!(known(&world.record(&reference).await), "abandoned");
+        world.check_rules_but_for(&touched(&reference)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_row_that_comes_after_the_order_and_before_its_append_is_the_only_one() {
     use WriteReview as W;
-    for reason in [W::NoMatchingRow, W::MisplacedRow, W::SheetUnreadable] {
+    for reason in [W::NoMatchingRow, W::MisplacedRow, W::SheetUnreadable, W::WriteRefused] {
         for (copies, changed, wanted) in [
             (1, false, "confirmed read_back"),
             (1, true, "uncertain, review row_differs"),
