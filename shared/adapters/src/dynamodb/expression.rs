@@ -108,11 +108,16 @@ impl Condition {
 
 /// A change of the note that says when a person was told of an open review. It leaves the record and its version as they are.
 impl Change {
-    /// Told at `now` of what is owed since `owed_at`, unless that was noted already or nothing is open.
-    pub(super) fn told(owed_at: Moment, now: Moment) -> Self {
+    /// Told at `now` of what is owed since `owed_at`, unless that was noted already or nothing is open. `token` names whoever
+    /// notes it: two may come in the same millisecond.
+    pub(super) fn told(owed_at: Moment, now: Moment, token: &str) -> Self {
         let mut with = Placeholders::default();
-        let note = with.name("alerted_at");
-        let update = format!("SET {note} = {}", with.value("now", number(now.millis())));
+        let (note, by) = (with.name("alerted_at"), with.name("alerted_by"));
+        let update = format!(
+            "SET {note} = {}, {by} = {}",
+            with.value("now", number(now.millis())),
+            with.value("token", text(token))
+        );
         let condition = format!(
             "attribute_exists({}) AND (attribute_not_exists({note}) OR {note} < {})",
             with.name("review"),
@@ -124,9 +129,9 @@ impl Change {
     /// Nobody was told at that moment.
     pub(super) fn not_told(noted_at: Moment) -> Self {
         let mut with = Placeholders::default();
-        let note = with.name("alerted_at");
+        let (note, by) = (with.name("alerted_at"), with.name("alerted_by"));
         let condition = format!("{note} = {}", with.value("noted_at", number(noted_at.millis())));
-        Self { update: format!("REMOVE {note}"), condition, with }
+        Self { update: format!("REMOVE {note}, {by}"), condition, with }
     }
 }
 

@@ -14,8 +14,9 @@ use docket_domain::moment::Moment;
 use docket_domain::ports::{Alerts, Applied, Removed, StoreError, Submissions};
 use docket_domain::reference::Reference;
 use docket_domain::status::{DueStep, OpenReview, Record, ReviewReason};
+use uuid::Uuid;
 
-use super::attributes::{Attributes, Damaged, Item, check_size, number, text};
+use super::attributes::{Attributes, Damaged, Item, check_size, text};
 use super::expression::{Change, Condition, carries};
 use super::failure::{Unanswered, may_try_again};
 use super::item::{to_item, to_record};
@@ -286,15 +287,16 @@ impl Submissions for DynamoSubmissions {
 
 impl Alerts for DynamoSubmissions {
     async fn note(&self, reference: &Reference, owed_at: Moment, now: Moment) -> Result<bool, StoreError> {
-        let change = Change::told(owed_at, now);
+        let token = Uuid::new_v4().to_string();
+        let change = Change::told(owed_at, now, &token);
         let Err(error) = self.update(reference, &change, &Unanswered::default()).await else {
             return Ok(true);
         };
         match error.as_service_error() {
             Some(UpdateItemError::ConditionalCheckFailedException(failed)) => {
                 // Our own, which the SDK sent twice?
-                let noted = failed.item.as_ref().and_then(|item| item.get("alerted_at"));
-                Ok(noted == Some(&number(now.millis())))
+                let by = failed.item.as_ref().and_then(|item| item.get("alerted_by"));
+                Ok(by == Some(&text(token)))
             }
             Some(_) | None => Err(StoreError::NotApplied(cause(&error))),
         }

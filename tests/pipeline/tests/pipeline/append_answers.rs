@@ -5,10 +5,10 @@
 
 use std::collections::BTreeSet;
 
-use docket_world::Tampering;
 use docket_world::sheets::{Behaviour, FailureBody, On};
 use docket_world::wire::{Fault, Plan, Side};
 use docket_world::world::write_event;
+use docket_world::{Tampering, World};
 use serde_json::{Value, json};
 
 use crate::write_side::*;
@@ -675,6 +675,54 @@ async fn a_cell_refused_in_company_leaves_the_others_written_and_only_itself_in_
         }
     })
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_invocation_sends_few_rows_off_alone_however_they_came_to_that() {
+    const EACH: usize = 12;
+    let mut world = world().await;
+    let words = |short: usize, long: usize| -> Vec<String> {
+        (0..EACH).map(|number| "x".repeat(if number == 5 { long } else { short })).collect()
+    };
+    let recorded = async |world: &mut World, words: Vec<String>| {
+        world.record_words(&words.iter().map(String::as_str).collect::<Vec<_>>()).await
+    };
+    // Refused, every one of them, and sent off again by an operator; one is refused still.
+    world.sheets.set_cell_characters(100);
+    let again = recorded(&mut world, words(101, 201)).await;
+    world.settle().await;
+    all_are(&world, &again, "pending cell_refused, review write_refused").await;
+    world.sheets.set_cell_characters(150);
+    for reference in &again {
+        world.order(reference, append_again()).await;
+    }
+    // And as many new ones, of which one is refused.
+    let new = recorded(&mut world, words(10, 201)).await;
+    world.turn_seconds(60);
+    let (mut most, mut invocations) = (0, 0);
+    while world.records().await.iter().any(|record| record.due().is_some()) {
+        let before = appends(&world);
+        world.sweep().await;
+        world.poll_writer().await;
+        world.poll_acknowledger().await;
+        most = most.max(appends(&world) - before);
+        world.turn_seconds(60);
+        invocations += 1;
+        assert!(invocations < 30, "{}", world.picture().await);
+    }
+    // Both companies, and ten alone.
+    assert!((10..=12).contains(&most), "{most} requests of one invocation");
+    let (mut good, mut bad) = (Vec::new(), Vec::new());
+    for (number, reference) in again.iter().enumerate().chain(new.iter().enumerate()) {
+        if number == 5 { &mut bad } else { &mut good }.push(reference.clone());
+    }
+    each_is_written_once(&mut world, &good).await;
+    for reference in &bad {
+        let review = &world.record(reference).await.reviews()[0];
+        assert!(matches!(review.reason.as_str(), "write_refused" | "no_matching_row"), "{review:?}");
+        assert_eq!(world.rows_of(reference), 0);
+    }
+    world.check_rules_but_for(&ordered(&again)).await;
 }
 
 // ---- Tokens ------------------------------------------------------------------------------------------------------------

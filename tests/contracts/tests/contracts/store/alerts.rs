@@ -36,6 +36,18 @@ async fn each_moment_owed_is_noted_once_and_the_record_stays_as_it_is() {
 }
 
 #[tokio::test]
+async fn of_two_who_note_in_the_same_millisecond_one_tells() {
+    let store = Store::open("alert-at-once").await;
+    let record = in_review(&store).await;
+    let reference = &record.submission.reference;
+    let (one, other) = tokio::join!(
+        store.submissions.note(reference, later(2), later(10)),
+        store.submissions.note(reference, later(2), later(10)),
+    );
+    assert_ne!(one.unwrap(), other.unwrap());
+}
+
+#[tokio::test]
 async fn nothing_is_noted_where_nothing_is_open_and_no_record_comes_about() {
     let store = Store::open("no-alerts").await;
     let pending = store.recorded(1).await;
