@@ -218,15 +218,11 @@ struct Resolve {
     json: bool,
 }
 
-/// Who is forgotten.
+/// Who is forgotten, and how.
 #[derive(Debug, Args)]
 struct Erase {
-    /// One enquiry.
-    #[arg(long, required_unless_present = "chat", conflicts_with = "chat")]
-    reference: Option<String>,
-    /// All enquiries of this chat, and what is being written there. Reads the whole table.
-    #[arg(long, value_name = "ID", allow_negative_numbers = true)]
-    chat: Option<i64>,
+    #[command(flatten)]
+    whose: Whose,
     /// How a write that evidence has not settled is to be left.
     #[arg(long, value_enum)]
     settle: Option<SettleAs>,
@@ -244,10 +240,22 @@ struct Erase {
     json: bool,
 }
 
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+struct Whose {
+    /// One enquiry.
+    #[arg(long)]
+    reference: Option<String>,
+    /// All enquiries of this chat, and what is being written there. Reads the whole table.
+    #[arg(long, value_name = "ID", allow_negative_numbers = true)]
+    chat: Option<i64>,
+}
+
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 enum SettleAs {
     /// It is in the sheet, by your own word.
     Recorded,
+    /// It is given up: nothing more is written, and nobody is told.
     Abandoned,
 }
 
@@ -530,7 +538,7 @@ async fn resolved(resolve: Resolve, environment: &Environment) -> Result<Printed
 }
 
 async fn erased(erase: Erase, environment: &Environment) -> Result<Printed, Stopped> {
-    let whom = match (&erase.reference, erase.chat) {
+    let whom = match (&erase.whose.reference, erase.whose.chat) {
         (Some(reference), _) => Whom::Reference(Reference::from_person(reference).map_err(usage)?),
         (None, Some(chat)) => Whom::Chat(ChatId(chat)),
         (None, None) => return Err(usage("--reference or --chat")),
