@@ -17,7 +17,7 @@ use crate::erase::{self, Whom};
 use crate::find::{self, Format, Wanted};
 use crate::interrupt::until_interrupted;
 use crate::orders::many::Which;
-use crate::orders::{self, Kind, Order, Terms};
+use crate::orders::{self, Facts, Kind, Order, Terms};
 use crate::page::Room;
 use crate::reach::{self, Chosen, usage};
 use crate::scan::{self, Progress};
@@ -421,7 +421,7 @@ pub async fn run(cli: Cli, environment: &Environment) -> Result<Printed, Stopped
         Command::Watch { every, once } => watched(environment, every, once).await,
         Command::Recheck { reference, json: as_json } => {
             let reference = Reference::from_person(&reference).map_err(usage)?;
-            let done = orders::recheck(&reach::desk(environment, true).await?, &reference).await?;
+            let done = orders::recheck(&reach::desk(environment, true, zone()).await?, &reference).await?;
             Ok(if as_json { pretty(&json::done(&done)) } else { page::done(&done, &zone()) }.into())
         }
         Command::Resolve(resolve) => resolved(resolve, environment).await,
@@ -471,7 +471,7 @@ pub async fn run(cli: Cli, environment: &Environment) -> Result<Printed, Stopped
             exported(&reach::submissions(environment).await?, format, after).await.map(Printed::from)
         }
         Command::Doctor { json: as_json } => {
-            let report = doctor::examine(environment, SystemClock.now()).await;
+            let report = doctor::examine(environment, SystemClock.now(), &zone_of(as_json)).await;
             let text = if as_json { pretty(&report.json()) } else { report.page() };
             Ok(Printed { text, exit_status: u8::from(!report.all_well()) })
         }
@@ -520,7 +520,8 @@ async fn resolved(resolve: Resolve, environment: &Environment) -> Result<Printed
     let Some(reference) = resolve.reference else {
         let Some(reason) = resolve.reason else { return Err(usage("a reference, or --reason")) };
         let which = Which { reason, older_than_seconds: resolve.older_than.unwrap_or(0) };
-        let desk = reach::desk(environment, order.concerns_the_sheet()).await?;
+        // What was refused stands in what is printed.
+        let desk = reach::desk(environment, order.concerns_the_sheet(), zone_of(resolve.json)).await?;
         let outcomes =
             orders::many::order_many(&desk, which, &order, resolve.without_row, !resolve.apply).await?;
         let text = if resolve.json {
@@ -532,8 +533,10 @@ async fn resolved(resolve: Resolve, environment: &Environment) -> Result<Printed
     };
     let reference = Reference::from_person(&reference).map_err(usage)?;
     let terms = Terms { seen_version: resolve.if_version, without_row: resolve.without_row };
-    let desk = reach::desk(environment, order.concerns_the_sheet()).await?;
-    let done = desk.order(&reference, &order, terms, |facts| resolve.yes || agrees(facts)).await?;
+    let desk = reach::desk(environment, order.concerns_the_sheet(), zone()).await?;
+    let agrees =
+        |facts: &Facts<'_>| resolve.yes || confirmed(&facts.page(&zone()), "Append it again? Type yes: ");
+    let done = desk.order(&reference, &order, terms, agrees).await?;
     Ok(if resolve.json { pretty(&json::done(&done)) } else { page::done(&done, &zone()) }.into())
 }
 
@@ -675,10 +678,6 @@ fn shown() -> impl FnMut(Progress) {
     }
 }
 
-fn agrees(facts: &str) -> bool {
-    confirmed(facts, "Append it again? Type yes: ")
-}
-
 /// Asks on a terminal; nobody agrees where there is none.
 fn confirmed(facts: &str, question: &str) -> bool {
     use std::io::IsTerminal as _;
@@ -702,15 +701,16 @@ async fn of_webhook(command: WebhookCommand, environment: &Environment) -> Resul
             let wanted = Webhook { url, secret, max_connections };
             let bot = reach::bot(&environment)?;
             if let Some(put_at) = put_at.filter(|_| !now) {
-                webhook::is_taken_up(&bot, &wanted.url, put_at, SystemClock.now()).await?;
+                webhook::is_taken_up(&bot, &wanted.url, put_at, SystemClock.now(), &zone()).await?;
             }
             webhook::set(&bot, &wanted).await.map(Printed::from)
         }
         WebhookCommand::Info { json: as_json } => {
             let environment = reach::with_parameters(environment, &["BOT_TOKEN"]).await?;
             let url = environment.webhook_url().map_err(usage)?;
-            let remembered = webhook::info(&reach::bot(&environment)?, &url, SystemClock.now()).await?;
-            let text = if as_json { pretty(&remembered.json()) } else { remembered.page() };
+            let (bot, zone) = (reach::bot(&environment)?, zone_of(as_json));
+            let remembered = webhook::info(&bot, &url, SystemClock.now(), &zone).await?;
+            let text = if as_json { pretty(&remembered.json()) } else { remembered.page(&zone) };
             Ok(Printed { text, exit_status: u8::from(!remembered.wrong.is_empty()) })
         }
         WebhookCommand::Delete => {
@@ -723,6 +723,11 @@ async fn of_webhook(command: WebhookCommand, environment: &Environment) -> Resul
 
 fn zone() -> Zone {
     Zone::of_this_machine()
+}
+
+/// Of sentences that stand on a page or in JSON.
+fn zone_of(as_json: bool) -> Zone {
+    if as_json { Zone::of_scripts() } else { zone() }
 }
 
 fn pretty(value: &serde_json::Value) -> String {

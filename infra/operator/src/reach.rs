@@ -202,17 +202,18 @@ pub async fn sheet(environment: &Environment) -> Result<GoogleSheet<SystemClock>
     GoogleSheet::new(settings, SystemClock).map_err(usage)
 }
 
-/// Where orders are given; with the sheet, if one looks at it. All settings are read before anybody is called.
+/// Where orders are given, in whose time they are told; with the sheet, if one looks at it. All settings are read before anybody is called.
 ///
 /// # Errors
 /// A setting is missing or wrong, or a parameter cannot be read.
 pub async fn desk(
     environment: &Environment,
     with_sheet: bool,
+    zone: Zone,
 ) -> Result<Desk<DynamoSubmissions, GoogleSheet<SystemClock>, SystemClock>, Stopped> {
     let submissions = submissions(environment).await?;
     let sheet = if with_sheet { Some(sheet_of_orders(environment).await?) } else { None };
-    Ok(Desk { submissions, sheet, clock: SystemClock, by: caller(environment).await? })
+    Ok(Desk { submissions, sheet, clock: SystemClock, by: caller(environment).await?, zone })
 }
 
 async fn sheet_of_orders(

@@ -19,6 +19,7 @@ use serde_json::{Value, json};
 use crate::reach;
 use crate::refusal::Refusal;
 use crate::visible::visible;
+use crate::zone::Zone;
 
 /// What a check came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,8 +120,8 @@ impl Report {
     }
 }
 
-/// Examines everything.
-pub async fn examine(environment: &Environment, now: Moment) -> Report {
+/// Examines everything; times are told in those of `zone`.
+pub async fn examine(environment: &Environment, now: Moment, zone: &Zone) -> Report {
     let mut checks = Vec::new();
     let sdk = sdk(environment, &mut checks).await;
     let environment = settings::with_parameters(environment, sdk.as_ref(), &mut checks).await;
@@ -131,7 +132,7 @@ pub async fn examine(environment: &Environment, now: Moment) -> Report {
         schedule::check(&environment, sdk, now, &mut checks).await;
     }
     google::check(&environment, &mut checks).await;
-    telegram::check(&environment, now, &mut checks).await;
+    telegram::check(&environment, now, zone, &mut checks).await;
     Report(checks)
 }
 

@@ -2,16 +2,17 @@
 
 use docket_adapters::config::Environment;
 use docket_adapters::http::server_time;
-use docket_adapters::telegram::{BotError, WebhookInfo};
+use docket_adapters::telegram::BotError;
 use docket_domain::moment::Moment;
 
 use super::Check;
+use crate::zone::Zone;
 use crate::{reach, webhook};
 
 /// Google refuses assertions of a clock that is off by minutes; a minute is noticed.
 const SKEW_SECONDS_MAX: u64 = 60;
 
-pub(super) async fn check(environment: &Environment, now: Moment, checks: &mut Vec<Check>) {
+pub(super) async fn check(environment: &Environment, now: Moment, zone: &Zone, checks: &mut Vec<Check>) {
     if let Ok(endpoint) = environment.telegram_endpoint() {
         checks.push(clock(&endpoint, now).await);
     }
@@ -45,26 +46,22 @@ pub(super) async fn check(environment: &Environment, now: Moment, checks: &mut V
         }
     }
     let Ok(url) = environment.webhook_url() else { return };
-    match webhook::info(&bot, &url, now).await {
-        Err(stopped) => checks.push(Check::not_known("webhook", stopped.message(), "mend the bot first")),
+    match webhook::info(&bot, &url, now, zone).await {
+        Err(error) => checks.push(Check::not_known("webhook", error.to_string(), "mend the bot first")),
         Ok(remembered) if remembered.wrong.is_empty() => checks.push(Check::ok(
             "webhook",
             format!("{}; {} updates wait", remembered.info.url, remembered.info.pending_update_count),
         )),
         Ok(remembered) => {
-            let cure = cure(&remembered.info, &url);
-            checks.push(Check::wrong("webhook", remembered.wrong.join("; "), cure));
+            let found: Vec<&str> = remembered.wrong.iter().map(|wrong| wrong.what.as_str()).collect();
+            let mut cures: Vec<&str> = Vec::new();
+            for wrong in &remembered.wrong {
+                if !cures.contains(&wrong.next) {
+                    cures.push(wrong.next);
+                }
+            }
+            checks.push(Check::wrong("webhook", found.join("; "), cures.join("; ")));
         }
-    }
-}
-
-/// Telling Telegram again mends what it remembers and a secret that it has wrong (401), and nothing else.
-fn cure(info: &WebhookInfo, url: &str) -> &'static str {
-    let refused = info.last_error_message.as_deref().is_some_and(|words| words.contains("401"));
-    if refused || !webhook::differences(info, url).is_empty() {
-        "docket webhook set"
-    } else {
-        "the webhook's log group says why it fails; Telegram delivers again by itself for a day"
     }
 }
 

@@ -21,6 +21,7 @@ pub use recheck::recheck;
 use crate::Stopped;
 use crate::visible::visible;
 use crate::words;
+use crate::zone::Zone;
 
 /// The surroundings of an order.
 #[derive(Debug)]
@@ -31,6 +32,8 @@ pub struct Desk<S, H, C> {
     pub clock: C,
     /// Who orders.
     pub by: By,
+    /// In whose time a refusal is told.
+    pub zone: Zone,
 }
 
 /// What one order did.
@@ -56,7 +59,7 @@ pub struct Terms {
 }
 
 impl<S: Submissions, H: WholeSheet, C: Clock> Desk<S, H, C> {
-    /// Carries one order out. `agreed` is asked, with the known facts, before another append.
+    /// Carries one order out. `agreed` is asked, with what is known, before another append.
     ///
     /// # Errors
     /// It is not allowed for what the record waits for, not by what is in the sheet, not by the person; somebody was faster;
@@ -66,7 +69,7 @@ impl<S: Submissions, H: WholeSheet, C: Clock> Desk<S, H, C> {
         reference: &Reference,
         order: &Order,
         terms: Terms,
-        agreed: impl FnOnce(&str) -> bool,
+        agreed: impl FnOnce(&Facts<'_>) -> bool,
     ) -> Result<Done, Stopped> {
         let record = self.seen(reference, terms.seen_version).await?;
         order.check_allowed(&record)?;
@@ -84,12 +87,12 @@ impl<S: Submissions, H: WholeSheet, C: Clock> Desk<S, H, C> {
         found: Option<Look>,
         order: &Order,
         without_row: bool,
-        agreed: impl FnOnce(&str) -> bool,
+        agreed: impl FnOnce(&Facts<'_>) -> bool,
     ) -> Result<Done, Stopped> {
         if let Some(found) = &found {
             order.check_against(&record, found, without_row)?;
         }
-        if order.kind == Kind::AppendAgain && !agreed(&facts(&record, found.as_ref())) {
+        if order.kind == Kind::AppendAgain && !agreed(&Facts { record: &record, found: found.as_ref() }) {
             return Err(Stopped::Refused(
                 "nothing was changed: another append needs a yes (or --yes)".into(),
             ));
@@ -113,7 +116,7 @@ impl<S: Submissions, H: WholeSheet, C: Clock> Desk<S, H, C> {
     async fn seen(&self, reference: &Reference, version: Option<u64>) -> Result<Record, Stopped> {
         let record = crate::show(&self.submissions, reference).await?;
         match version {
-            Some(version) if version != record.version => Err(changed_meanwhile(&record, version)),
+            Some(version) if version != record.version => Err(self.changed_meanwhile(&record, version)),
             Some(_) | None => Ok(record),
         }
     }
@@ -133,7 +136,7 @@ impl<S: Submissions, H: WholeSheet, C: Clock> Desk<S, H, C> {
         let reference = &seen.submission.reference;
         match self.submissions.apply(seen, &next, now).await {
             Ok(Applied::Ours) => Ok(next),
-            Ok(Applied::Lost(Some(current))) => Err(changed_meanwhile(&current, seen.version)),
+            Ok(Applied::Lost(Some(current))) => Err(self.changed_meanwhile(&current, seen.version)),
             Ok(Applied::Lost(None)) => {
                 Err(Stopped::Refused(format!("{reference} is not there any more; nothing was changed")))
             }
@@ -146,45 +149,57 @@ impl<S: Submissions, H: WholeSheet, C: Clock> Desk<S, H, C> {
             Err(error @ StoreError::Unreadable(_)) => Err(error.into()),
         }
     }
-}
 
-/// What happened to the record after the version that was seen.
-fn changed_meanwhile(current: &Record, seen_version: u64) -> Stopped {
-    let steps = usize::try_from(current.version.saturating_sub(seen_version)).unwrap_or(usize::MAX);
-    let entries = current.history.entries();
-    let newest: Vec<String> = entries[entries.len().saturating_sub(steps.min(3))..]
-        .iter()
-        .map(|entry| format!("{} {} by {}", entry.at, entry.step, visible(&entry.by)))
-        .collect();
-    Stopped::Refused(format!(
-        "nothing was changed: the record is not the one you saw (version {} instead of {seen_version}; {})",
-        current.version,
-        newest.join("; ")
-    ))
+    /// What happened to the record after the version that was seen.
+    fn changed_meanwhile(&self, current: &Record, seen_version: u64) -> Stopped {
+        let steps = usize::try_from(current.version.saturating_sub(seen_version)).unwrap_or(usize::MAX);
+        let entries = current.history.entries();
+        let newest: Vec<String> = entries[entries.len().saturating_sub(steps.min(3))..]
+            .iter()
+            .map(|entry| format!("{} {} by {}", self.zone.shown(entry.at), entry.step, visible(&entry.by)))
+            .collect();
+        Stopped::Refused(format!(
+            "nothing was changed: the record is not the one you saw (version {} instead of {seen_version}; {})",
+            current.version,
+            newest.join("; ")
+        ))
+    }
 }
 
 /// What is known before another append.
-fn facts(record: &Record, found: Option<&Look>) -> String {
-    let mut facts = vec![format!("{}:", record.submission.reference)];
-    for review in record.reviews() {
-        let meaning = crate::answers::meaning(review.reason);
-        facts.push(format!("  in review since {}: {meaning}", review.since));
+#[derive(Debug)]
+pub struct Facts<'a> {
+    record: &'a Record,
+    found: Option<&'a Look>,
+}
+
+impl Facts<'_> {
+    /// What a person reads before they agree.
+    #[must_use]
+    pub fn page(&self, zone: &Zone) -> String {
+        let Self { record, found } = self;
+        let mut facts = vec![format!("{}:", record.submission.reference)];
+        for review in record.reviews() {
+            let meaning = crate::answers::meaning(review.reason);
+            facts.push(format!("  in review since {}: {meaning}", zone.shown(review.since)));
+        }
+        if let WriteState::Uncertain { attempt, cause, .. } = &record.write.state {
+            let at = zone.shown(attempt.at);
+            facts.push(if *cause == Cause::found_before_append() {
+                format!("  a row was found at {at}, right before another append")
+            } else {
+                let why = words::of_cause(cause);
+                format!("  the last append was at {at} and ended without a usable answer: {why}")
+            });
+        }
+        let misplaced = record.history.entries().iter().rev().find(|entry| entry.step == "append_misplaced");
+        if let Some(why) = misplaced.and_then(|entry| entry.why.as_deref()) {
+            facts.push(format!("  when a row was misplaced, {}", visible(why)));
+        }
+        if let Some(found) = found {
+            facts.push(format!("  now, in {}: {}", found.place, found.words()));
+        }
+        facts.push("  the writer looks once more right before it appends".into());
+        facts.join("\n")
     }
-    if let WriteState::Uncertain { attempt, cause, .. } = &record.write.state {
-        facts.push(if *cause == Cause::found_before_append() {
-            format!("  a row was found at {}, right before another append", attempt.at)
-        } else {
-            let why = words::of_cause(cause);
-            format!("  the last append was at {} and ended without a usable answer: {why}", attempt.at)
-        });
-    }
-    let misplaced = record.history.entries().iter().rev().find(|entry| entry.step == "append_misplaced");
-    if let Some(why) = misplaced.and_then(|entry| entry.why.as_deref()) {
-        facts.push(format!("  when a row was misplaced, {}", visible(why)));
-    }
-    if let Some(found) = found {
-        facts.push(format!("  now, in {}: {}", found.place, found.words()));
-    }
-    facts.push("  the writer looks once more right before it appends".into());
-    facts.join("\n")
 }

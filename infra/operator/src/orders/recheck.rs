@@ -85,7 +85,8 @@ fn without_review(record: &Record, found: &Look) -> String {
         (WriteState::Abandoned, _) => format!("It was given up by an operator. {nothing}"),
         (WriteState::Pending { .. } | WriteState::Attempting { .. } | WriteState::Uncertain { .. }, _) => {
             match record.due() {
-                Some((step, at)) => format!("A machine looks at it ({}) at {at}. {nothing}", step.as_str()),
+                // When, the answers say.
+                Some((step, _)) => format!("A machine looks at it by itself ({}). {nothing}", step.as_str()),
                 None => format!("The open review is not settled by a look. {nothing}"),
             }
         }

@@ -17,7 +17,7 @@ use docket_world::workers::NOBODY;
 use docket_world::{Tampering, World};
 use serde_json::{Value, json};
 
-use crate::executables::environment_of_operator;
+use crate::executables::{Environment, environment_of_operator};
 use crate::looking::sheet;
 use crate::operator::docket;
 use crate::write_side::{each, known, uncertain, world};
@@ -559,4 +559,20 @@ async fn the_command_shows_first_and_erases_when_told_to() {
     assert!(audit.stdout.contains("Everything fits."), "{}", audit.stdout);
     following.abort();
     world.check_rules_but_for(&touched(&references)).await;
+}
+
+#[test]
+fn whose_it_is_and_how_a_write_is_left_are_told_to_whoever_asks_or_forgets() {
+    let nowhere = Environment::default();
+    let nobody = docket(&nowhere, &["erase", "--because", WHY]);
+    let said = nobody.refused(2);
+    assert!(said.contains("--reference <REFERENCE>|--chat <ID>"), "{said}");
+    let both =
+        docket(&nowhere, &["erase", "--reference", "DK-8M4T-K2QX-7RZ9", "--chat", "7", "--because", WHY]);
+    assert!(both.refused(2).contains("cannot be used with"), "{}", both.stderr);
+    let help = docket(&nowhere, &["erase", "--help"]).stdout;
+    assert!(
+        help.contains("abandoned: It is given up: nothing more is written, and nobody is told"),
+        "{help}"
+    );
 }

@@ -110,7 +110,7 @@ fn every_subcommand_has_a_row_here() {
 }
 
 /// A deployment's settings; whoever is called at an address that is not the world's is nobody.
-fn settings(world: &World) -> Environment {
+pub(crate) fn settings(world: &World) -> Environment {
     environment_of_operator(world)
         .with("WRITE_QUEUE_URL", format!("{NOBODY}/000000000000/write.fifo"))
         .with("ACKNOWLEDGE_QUEUE_URL", format!("{NOBODY}/000000000000/acknowledge"))

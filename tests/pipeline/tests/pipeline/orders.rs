@@ -44,6 +44,7 @@ fn desk_of(world: &World, who: &str) -> OurDesk {
         sheet: Some(Sheet { sheet, place, account, settle_seconds }),
         clock: world.clock.clone(),
         by: By::Operator(who.into()),
+        zone: Zone::utc(),
     }
 }
 
@@ -265,7 +266,7 @@ async fn nothing_is_appended_again_while_a_row_may_be_there_or_nobody_says_yes()
     let mut shown = String::new();
     let refused = desk(&world)
         .order(&reference, &again, Terms::default(), |facts| {
-            facts.clone_into(&mut shown);
+            shown = facts.page(&Zone::utc());
             false
         })
         .await;

@@ -75,7 +75,7 @@ async fn the_webhook_is_set_with_everything_named_whatever_an_earlier_one_asked_
     assert_eq!(deleted.status, 0);
     let gone = docket(&environment, &["webhook", "info"]);
     assert_eq!(gone.status, 1);
-    assert!(gone.stdout.contains("no webhook is set"), "{}", gone.stdout);
+    assert!(gone.stdout.contains("wrong: no webhook is set; docket webhook set"), "{}", gone.stdout);
     for ran in [before, set, after, deleted, gone] {
         for secret in [WEBHOOK_SECRET, "world-bot-token"] {
             assert!(!ran.stdout.contains(secret) && !ran.stderr.contains(secret), "{secret} is shown");
@@ -110,7 +110,8 @@ async fn however_telegram_fails_it_is_said_how_and_no_secret_is_shown() {
     for command in ["set", "info", "delete"] {
         let failing = |environment: &Environment| failing(environment, &["webhook", command]);
         world.telegram.answer_next(401, &refusal(401, "Unauthorized"));
-        assert!(failing(&environment).refused(1).contains("401 Unauthorized"), "{command}");
+        let refused = failing(&environment);
+        assert!(refused.refused(1).contains("401 Unauthorized; put the bot's token"), "{command}");
         world.telegram.answer_next(404, &refusal(404, "Not Found"));
         assert!(failing(&environment).refused(1).contains("404 Not Found"), "{command}");
         world.telegram.answer_next(502, "<html>");
@@ -186,6 +187,7 @@ async fn a_recent_error_of_telegram_is_wrong_and_an_old_one_is_not() {
         assert_eq!(ran.status, status, "{}", ran.stdout);
         shows_no_secret(&ran);
         assert!(ran.stdout.contains("503 Service Unavailable"));
+        assert_eq!(ran.stdout.contains("the webhook's log group says why"), status == 1, "{}", ran.stdout);
     }
     world.check_rules().await;
 }
