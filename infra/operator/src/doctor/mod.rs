@@ -10,6 +10,8 @@ mod google;
 mod telegram;
 mod schedule;
 
+use std::collections::BTreeMap;
+
 use anstyle::{AnsiColor, Style};
 use aws_types::SdkConfig;
 use docket_adapters::config::Environment;
@@ -92,9 +94,11 @@ impl Report {
         self.0.iter().map(line).collect()
     }
 
+    /// A cure that several checks share stands with the first of them, and the others point there.
     #[must_use]
     pub fn page(&self) -> String {
         let mut lines = Vec::new();
+        let mut first_with: BTreeMap<&str, &str> = BTreeMap::new();
         for check in &self.0 {
             let style: Style = match check.verdict {
                 Verdict::Ok => AnsiColor::Green.on_default(),
@@ -102,13 +106,15 @@ impl Report {
                 Verdict::NotKnown => AnsiColor::Yellow.on_default(),
             };
             let verdict = check.verdict.as_str();
-            lines.push(format!(
-                "{style}{verdict:<10}{style:#} {}: {}",
-                visible(&check.name),
-                visible(&check.found)
-            ));
-            if !check.cure.is_empty() {
-                lines.push(format!("{:<10} → {}", "", visible(&check.cure)));
+            let line =
+                format!("{style}{verdict:<10}{style:#} {}: {}", visible(&check.name), visible(&check.found));
+            if check.cure.is_empty() {
+                lines.push(line);
+            } else if let Some(first) = first_with.get(check.cure.as_str()) {
+                lines.push(format!("{line} → as for {}", visible(first)));
+            } else {
+                first_with.insert(&check.cure, &check.name);
+                lines.extend([line, format!("{:<10} → {}", "", visible(&check.cure))]);
             }
         }
         let bad = self.0.iter().filter(|check| check.verdict != Verdict::Ok).count();
