@@ -33,7 +33,7 @@ use docket_domain::ports::{StoreError, Submissions};
 use docket_domain::reference::Reference;
 use docket_domain::status::{Cause, OpenReview, Record, ReviewReason};
 
-use crate::refusal::Refusal;
+use crate::refusal::{Asked, Refusal};
 
 /// Why a command did not do what was asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,12 +60,18 @@ impl Stopped {
         }
     }
 
-    /// A call of AWS that failed, as a sentence.
+    /// A call of a table's that failed, as a sentence.
     #[must_use]
     pub fn by_aws(sentence: &str, cause: &Cause) -> Self {
-        match Refusal::explained(sentence, cause) {
+        Self::by_aws_about(Asked::Table, sentence, cause)
+    }
+
+    /// The same of whatever was asked for.
+    #[must_use]
+    pub fn by_aws_about(asked: Asked, sentence: &str, cause: &Cause) -> Self {
+        match Refusal::explained(asked, sentence, cause) {
             (message, Some(_)) => Self::Refused(message),
-            (message, None) => Self::Unreachable(format!("{message}; {}", refusal::until_it_passes(cause))),
+            (message, None) => Self::Unreachable(message),
         }
     }
 

@@ -18,7 +18,7 @@ use crate::Stopped;
 use crate::canary::Canary;
 use crate::erase::Eraser;
 use crate::orders::{self, Desk};
-use crate::refusal::Refusal;
+use crate::refusal::Asked;
 use crate::zone::Zone;
 
 /// A wrong setting or command line.
@@ -62,14 +62,13 @@ pub async fn chosen(mut environment: Environment, chosen: &Chosen) -> Result<Env
         aws_sdk_cloudformation::Client::new(&sdk).describe_stacks().stack_name(stack).send().await;
     let described = described.map_err(|error| {
         let cause = aws::cause(&error);
-        match Refusal::of(&cause.0) {
-            // What CloudFormation says of a name that it does not know (API reference, DescribeStacks).
-            None if cause.0 == "ValidationError" => Stopped::Refused(format!(
+        // What CloudFormation says of a name that it does not know (API reference, DescribeStacks).
+        if cause.0 == "ValidationError" {
+            return Stopped::Refused(format!(
                 "there is no stack {stack} here: look at its name and at the region"
-            )),
-            Some(_) => Stopped::Refused(format!("the stack {stack} may not be looked at ({cause})")),
-            None => Stopped::Unreachable(format!("the stack {stack} could not be looked at: {cause}")),
+            ));
         }
+        Stopped::by_aws_about(Asked::Stack, &format!("the stack {stack} could not be looked at"), &cause)
     })?;
     let outputs = described.stacks().first().map(|stack| stack.outputs()).unwrap_or_default();
     let settings = outputs
@@ -77,7 +76,9 @@ pub async fn chosen(mut environment: Environment, chosen: &Chosen) -> Result<Env
         .find(|output| output.output_key() == Some("Settings"))
         .and_then(|output| output.output_value())
         .ok_or_else(|| {
-            Stopped::Refused(format!("the stack {stack} gives out no Settings: it is not Docket's"))
+            Stopped::Refused(format!(
+                "the stack {stack} gives out no Settings: it is not Docket's, or its deployment is not done; look at its name"
+            ))
         })?;
     Ok(settings.lines().filter_map(|line| line.split_once('=')).fold(
         environment,
@@ -170,10 +171,18 @@ async fn in_parameters(environment: &Environment, used: &[&str]) -> Result<Vec<F
     }
     let sdk = sdk(environment).await.map_err(usage)?;
     let found = parameters::read(wanted, &aws_sdk_ssm::Client::new(&sdk)).await;
-    found.map_err(|error| match Refusal::of(&error.cause.0) {
-        Some(refusal) => Stopped::Refused(format!("{error}; {}", refusal.cure())),
-        None => Stopped::Unreachable(error.to_string()),
-    })
+    let found = found.map_err(|error| {
+        let sentence = format!("{} could not be read from SSM", error.settings);
+        Stopped::by_aws_about(Asked::Parameters, &sentence, &error.cause)
+    })?;
+    match found.iter().find(|found| found.parameter.is_none()) {
+        None => Ok(found),
+        // Not the name itself: somebody may have set the secret in its place.
+        Some(Found { setting, .. }) => Err(Stopped::Refused(format!(
+            "{setting}_PARAMETER names no SSM parameter here: look at its name and at AWS_REGION, or put it (README, Deploy, \
+             step 3)"
+        ))),
+    }
 }
 
 /// The sheet. Without a key, whoever calls AWS here is who Google is shown.

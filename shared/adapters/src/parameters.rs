@@ -48,7 +48,7 @@ pub struct Found {
 #[derive(Debug, thiserror::Error)]
 #[error("{settings} could not be read from SSM: {cause}")]
 pub struct NotRead {
-    settings: String,
+    pub settings: String,
     pub cause: Cause,
 }
 

@@ -7,7 +7,7 @@ use docket_domain::status::Cause;
 use serde_json::{Value, json};
 
 use crate::Stopped;
-use crate::refusal::Refusal;
+use crate::refusal::{Asked, Refusal};
 use crate::visible::visible;
 
 /// One step, and what came of it.
@@ -54,7 +54,7 @@ impl Failed {
 impl Failed {
     /// A call of AWS that failed, as a sentence.
     pub(super) fn by_aws(sentence: &str, cause: &Cause) -> Self {
-        let (found, refusal) = Refusal::explained(sentence, cause);
+        let (found, refusal) = Refusal::explained(Asked::Table, sentence, cause);
         Self { found, unreachable: refusal.is_none() }
     }
 }

@@ -19,7 +19,7 @@ use docket_domain::moment::Moment;
 use serde_json::{Value, json};
 
 use crate::reach;
-use crate::refusal::Refusal;
+use crate::refusal::{CREDENTIALS_CURE, Refusal, until_it_passes};
 use crate::visible::visible;
 use crate::zone::Zone;
 
@@ -170,9 +170,7 @@ pub(crate) fn not_seen(name: impl Into<String>, cause: &str, setting: &str, acti
 pub(crate) fn aws_failed(name: impl Into<String>, cause: &str, action: &str) -> Check {
     match Refusal::of(cause) {
         Some(Refusal::Denied) => Check::wrong(name, cause, format!("allow yourself {action}")),
-        Some(refusal @ Refusal::Credentials) => Check::wrong(name, cause, refusal.cure()),
-        Some(Refusal::Absent) | None => {
-            Check::not_known(name, cause, "try again; if it stays, look at AWS_REGION and the network")
-        }
+        Some(Refusal::Credentials) => Check::wrong(name, cause, CREDENTIALS_CURE),
+        Some(Refusal::Absent) | None => Check::not_known(name, cause, until_it_passes(cause)),
     }
 }

@@ -10,7 +10,7 @@ use docket_adapters::config::Environment;
 use docket_adapters::dynamodb::DynamoSubmissions;
 use docket_domain::limits::RETENTION_DAYS;
 use docket_domain::moment::Moment;
-use docket_domain::ports::Submissions as _;
+use docket_domain::ports::{StoreError, Submissions as _};
 use docket_domain::status::{DueStep, ReviewReason, WriteReview};
 
 use super::{Check, aws_failed, not_seen};
@@ -158,7 +158,7 @@ async fn overdue(submissions: &DynamoSubmissions, now: Moment) -> Check {
                 let since = due.first().map_or(0, |(_, since)| now.seconds_since(*since));
                 oldest = oldest.max(since);
             }
-            Err(error) => return aws_failed(NAME, &error.to_string(), "dynamodb:Query on the index due"),
+            Err(error) => return not_asked(NAME, &error, "dynamodb:Query on the index due"),
         }
     }
     if oldest <= OVERDUE_SECONDS {
@@ -171,6 +171,15 @@ async fn overdue(submissions: &DynamoSubmissions, now: Moment) -> Check {
     )
 }
 
+/// An index that could not be asked; what kept it from that is AWS's own word.
+fn not_asked(name: &str, error: &StoreError, action: &str) -> Check {
+    match error {
+        StoreError::NotApplied(cause) | StoreError::OutcomeUnknown(cause) | StoreError::Unreadable(cause) => {
+            aws_failed(name, &cause.0, action)
+        }
+    }
+}
+
 /// What waits for a person, by reason. A misplaced row comes first: all that is pending waits for it too.
 async fn reviews(submissions: &DynamoSubmissions) -> Check {
     const NAME: &str = "open reviews";
@@ -180,7 +189,7 @@ async fn reviews(submissions: &DynamoSubmissions) -> Check {
     for reason in ReviewReason::ALL {
         let count = match submissions.reviews(reason, COUNTED_MAX).await {
             Ok(found) => found.len(),
-            Err(error) => return aws_failed(NAME, &error.to_string(), "dynamodb:Query on the index reviews"),
+            Err(error) => return not_asked(NAME, &error, "dynamodb:Query on the index reviews"),
         };
         let at_least = if count == COUNTED_MAX { "at least " } else { "" };
         match count {

@@ -22,10 +22,10 @@ use crate::executables::Environment;
 use crate::orders::in_review;
 
 /// Another side that answers every call alike.
-struct Says {
-    status: u16,
-    headers: &'static [(&'static str, &'static str)],
-    body: Vec<u8>,
+pub(crate) struct Says {
+    pub(crate) status: u16,
+    pub(crate) headers: &'static [(&'static str, &'static str)],
+    pub(crate) body: Vec<u8>,
 }
 
 impl Fake for Says {
@@ -37,7 +37,7 @@ impl Fake for Says {
     }
 }
 
-async fn saying(world: &World, says: Says) -> Gate {
+pub(crate) async fn saying(world: &World, says: Says) -> Gate {
     world.wire.gate("operator", Side::Parameters, Backend::Fake(Arc::new(says))).await
 }
 

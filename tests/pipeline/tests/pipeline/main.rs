@@ -16,6 +16,7 @@ mod terminal;
 mod zones;
 mod watching;
 mod manners;
+mod manners_on_the_way;
 mod shapes;
 mod session;
 mod large_audit;
