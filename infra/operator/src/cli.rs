@@ -76,6 +76,9 @@ enum Command {
         /// Print it once, and end.
         #[arg(long)]
         once: bool,
+        /// With --once: print JSON.
+        #[arg(long, requires = "once")]
+        json: bool,
     },
     /// One more look at the sheet, and what it proves. A row that is there settles the review; nothing is ever written to the
     /// sheet.
@@ -359,6 +362,9 @@ enum WebhookCommand {
         /// Do not wait for a function that may still hold the secret of before.
         #[arg(long)]
         now: bool,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
     },
     /// What Telegram remembers; exit status 1 if that is wrong.
     #[command(after_help = "Example: docket webhook info --json")]
@@ -369,14 +375,22 @@ enum WebhookCommand {
     },
     /// Tell Telegram to call nobody; updates wait for a day.
     #[command(after_help = "Example: docket webhook delete")]
-    Delete,
+    Delete {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 #[derive(Debug, Subcommand)]
 enum SheetCommand {
     /// Make the tab and its header where they are missing. What stands there already is never touched.
     #[command(after_help = "Example: docket sheet init")]
-    Init,
+    Init {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 /// What a command printed, and its exit status: not 0 where it found something wrong.
@@ -418,7 +432,7 @@ pub async fn run(cli: Cli, environment: &Environment) -> Result<Printed, Stopped
             Ok(if as_json { pretty(&json::reviews(&listed)) } else { page::reviews(&listed, now, room) }
                 .into())
         }
-        Command::Watch { every, once } => watched(environment, every, once).await,
+        Command::Watch { every, once, json } => watched(environment, every, once, json).await,
         Command::Recheck { reference, json: as_json } => {
             let reference = Reference::from_person(&reference).map_err(usage)?;
             let done = orders::recheck(&reach::desk(environment, true, zone()).await?, &reference).await?;
@@ -481,21 +495,33 @@ pub async fn run(cli: Cli, environment: &Environment) -> Result<Printed, Stopped
             Ok(Printed { text, exit_status: report.exit_status() })
         }
         Command::Webhook(command) => of_webhook(command, environment).await,
-        Command::Sheet(SheetCommand::Init) => {
+        Command::Sheet(SheetCommand::Init { json: as_json }) => {
             let environment = reach::with_parameters(environment, &["GOOGLE_CREDENTIALS"]).await?;
-            sheet::init(&reach::sheet(&environment).await?).await.map(Printed::from)
+            let ready = sheet::init(&reach::sheet(&environment).await?).await?;
+            Ok(if as_json { pretty(&ready.json()) } else { ready.page() }.into())
         }
     }
 }
 
-async fn watched(environment: &Environment, every: u64, once: bool) -> Result<Printed, Stopped> {
+async fn watched(
+    environment: &Environment,
+    every: u64,
+    once: bool,
+    as_json: bool,
+) -> Result<Printed, Stopped> {
     use std::io::IsTerminal as _;
     if !once && !std::io::stdout().is_terminal() {
         return Err(usage("standard output is no terminal, and watch draws on one: --once prints it once"));
     }
     let submissions = reach::submissions(environment).await?;
     if once {
-        return watch::once(&submissions, &SystemClock, &zone(), every).await.map(Printed::from);
+        let (seen, now) = watch::once(&submissions, &SystemClock).await?;
+        let text = if as_json {
+            pretty(&watch::json(&seen, now))
+        } else {
+            watch::page_of(&seen, now, &zone(), every)
+        };
+        return Ok(text.into());
     }
     watch::live(&submissions, &SystemClock, &zone(), every).await;
     Ok(String::new().into())
@@ -692,7 +718,7 @@ fn confirmed(facts: &str, question: &str) -> bool {
 
 async fn of_webhook(command: WebhookCommand, environment: &Environment) -> Result<Printed, Stopped> {
     match command {
-        WebhookCommand::Set { max_connections, now } => {
+        WebhookCommand::Set { max_connections, now, json: as_json } => {
             let used = ["BOT_TOKEN", "WEBHOOK_SECRET"];
             let (environment, put_at) =
                 reach::with_dated_parameters(environment, &used, "WEBHOOK_SECRET").await?;
@@ -703,7 +729,8 @@ async fn of_webhook(command: WebhookCommand, environment: &Environment) -> Resul
             if let Some(put_at) = put_at.filter(|_| !now) {
                 webhook::is_taken_up(&bot, &wanted.url, put_at, SystemClock.now(), &zone()).await?;
             }
-            webhook::set(&bot, &wanted).await.map(Printed::from)
+            let set = webhook::set(&bot, &wanted).await?;
+            Ok(if as_json { pretty(&set.json()) } else { set.page() }.into())
         }
         WebhookCommand::Info { json: as_json } => {
             let environment = reach::with_parameters(environment, &["BOT_TOKEN"]).await?;
@@ -713,10 +740,15 @@ async fn of_webhook(command: WebhookCommand, environment: &Environment) -> Resul
             let text = if as_json { pretty(&remembered.json()) } else { remembered.page(&zone) };
             Ok(Printed { text, exit_status: u8::from(!remembered.wrong.is_empty()) })
         }
-        WebhookCommand::Delete => {
+        WebhookCommand::Delete { json: as_json } => {
             let environment = reach::with_parameters(environment, &["BOT_TOKEN"]).await?;
             reach::bot(&environment)?.delete_webhook().await?;
-            Ok("Telegram calls nobody now. It keeps what customers write for a day.".to_owned().into())
+            Ok(if as_json {
+                pretty(&serde_json::json!({"deleted": true}))
+            } else {
+                "Telegram calls nobody now. It keeps what customers write for a day.".to_owned()
+            }
+            .into())
         }
     }
 }

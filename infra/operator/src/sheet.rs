@@ -6,6 +6,7 @@
 use docket_adapters::sheets::{GoogleSheet, HeaderRow, Survey};
 use docket_domain::outcome::NotApplied;
 use docket_domain::ports::{Clock, Sheet as _};
+use serde_json::{Value, json};
 
 use crate::Stopped;
 use crate::cure::cure;
@@ -21,11 +22,37 @@ fn stopped(reason: &NotApplied, account: &str) -> Stopped {
     }
 }
 
+/// A tab with its header.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ready {
+    /// As it is spelt.
+    pub tab: String,
+    /// What was missing: `tab`, `header`.
+    pub made: Vec<&'static str>,
+}
+
+impl Ready {
+    #[must_use]
+    pub fn page(&self) -> String {
+        let tab = visible(&self.tab);
+        if self.made.is_empty() {
+            return format!("{tab} is there with its header; nothing was changed.");
+        }
+        let made: Vec<String> = self.made.iter().map(|part| format!("the {part}")).collect();
+        format!("{tab} is ready; made: {}.", made.join(", "))
+    }
+
+    #[must_use]
+    pub fn json(&self) -> Value {
+        json!({"tab": self.tab, "made": self.made})
+    }
+}
+
 /// Makes what is missing.
 ///
 /// # Errors
 /// Refused, not reachable, or something else stands there.
-pub async fn init<C: Clock>(sheet: &GoogleSheet<C>) -> Result<String, Stopped> {
+pub async fn init<C: Clock>(sheet: &GoogleSheet<C>) -> Result<Ready, Stopped> {
     let (tab, account) = (visible(sheet.tab()), visible(sheet.account()));
     let look = async || sheet.survey().await.map_err(|reason| stopped(&reason, &account));
     let mut seen = look().await?;
@@ -41,7 +68,7 @@ pub async fn init<C: Clock>(sheet: &GoogleSheet<C>) -> Result<String, Stopped> {
         let tried = sheet.add_tab().await;
         seen = look().await?;
         match (&seen.ours, tried) {
-            (Some(_), _) => made.push("the tab"),
+            (Some(_), _) => made.push("tab"),
             (None, Err(reason)) => return Err(stopped(&reason, &account)),
             (None, Ok(())) => {
                 return Err(Stopped::Refused(format!("Google said that it made {tab}, and it is not there")));
@@ -52,7 +79,7 @@ pub async fn init<C: Clock>(sheet: &GoogleSheet<C>) -> Result<String, Stopped> {
         let tried = sheet.write_header().await;
         seen = look().await?;
         match (header(&seen), tried) {
-            (Some(HeaderRow::Ours), _) => made.push("the header"),
+            (Some(HeaderRow::Ours), _) => made.push("header"),
             (_, Err(reason)) => return Err(stopped(&reason, &account)),
             (_, Ok(())) => {
                 return Err(Stopped::Refused(format!(
@@ -62,10 +89,7 @@ pub async fn init<C: Clock>(sheet: &GoogleSheet<C>) -> Result<String, Stopped> {
         }
     }
     match header(&seen) {
-        Some(HeaderRow::Ours) if made.is_empty() => {
-            Ok(format!("{tab} is there with its header; nothing was changed."))
-        }
-        Some(HeaderRow::Ours) => Ok(format!("{tab} is ready; made: {}.", made.join(", "))),
+        Some(HeaderRow::Ours) => Ok(Ready { tab: sheet.tab().to_owned(), made }),
         Some(HeaderRow::Other(cells)) => Err(Stopped::Refused(format!(
             "{tab} has another first row, and was not touched: {}. Name another tab in SHEET_NAME, or make its first row \
              {}",

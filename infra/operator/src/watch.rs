@@ -12,6 +12,8 @@ use docket_domain::ports::{Clock, Submissions};
 use docket_domain::status::DueStep;
 use terminal_size::{Height, Width};
 
+use serde_json::{Value, json};
+
 use crate::page::{self, Room};
 use crate::table::cut;
 use crate::zone::Zone;
@@ -143,23 +145,40 @@ fn said(due: &Due, now: Moment) -> String {
     format!("{} {}{more}{}", due.step.as_str(), due.count, longest.unwrap_or_default())
 }
 
-/// One frame, for where no terminal is.
+/// One look, for where no terminal is, and its moment.
 ///
 /// # Errors
 /// A side is lost.
-pub async fn once<S: Submissions>(
-    submissions: &S,
-    clock: &impl Clock,
-    zone: &Zone,
-    every_seconds: u64,
-) -> Result<String, Stopped> {
+pub async fn once<S: Submissions>(submissions: &S, clock: &impl Clock) -> Result<(Seen, Moment), Stopped> {
     let mut seen = Seen::default();
     let due = due(submissions, clock.now()).await?;
     let reviews = crate::reviews_up_to(submissions, EACH_MAX).await?;
     let now = clock.now();
     seen.due.learn(Ok(due), now);
     seen.reviews.learn(Ok(reviews), now);
-    Ok(frame(&seen, now, zone, every_seconds, size().unwrap_or(UNBOUNDED)).join("\n"))
+    Ok((seen, now))
+}
+
+/// One look as a page.
+#[must_use]
+pub fn page_of(seen: &Seen, now: Moment, zone: &Zone, every_seconds: u64) -> String {
+    frame(seen, now, zone, every_seconds, size().unwrap_or(UNBOUNDED)).join("\n")
+}
+
+/// One look for a script.
+#[must_use]
+pub fn json(seen: &Seen, now: Moment) -> Value {
+    let due: Vec<Value> = seen
+        .due
+        .seen
+        .iter()
+        .flat_map(|(_, due)| due)
+        .map(|Due { step, count, oldest }| {
+            json!({"step": step.as_str(), "count": count, "or_more": *count >= EACH_MAX, "oldest": oldest})
+        })
+        .collect();
+    let reviews = seen.reviews.seen.as_ref().map_or(json!([]), |(_, listed)| crate::json::reviews(listed));
+    json!({"at": now, "due": due, "reviews": reviews})
 }
 
 /// Where nobody looks at a screen, nothing is cut.

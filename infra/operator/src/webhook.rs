@@ -71,11 +71,42 @@ fn calls(info: &WebhookInfo, wanted_url: &str) -> bool {
     info.url.trim_end_matches('/') == wanted_url
 }
 
+/// What Telegram was told, and remembers so.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Set {
+    pub url: String,
+    pub max_connections: u64,
+    pub pending_update_count: u64,
+}
+
+impl Set {
+    #[must_use]
+    pub fn page(&self) -> String {
+        format!(
+            "Telegram calls {} for {} on up to {} connections; {} updates wait.",
+            self.url,
+            ALLOWED_UPDATES.join(", "),
+            self.max_connections,
+            self.pending_update_count
+        )
+    }
+
+    #[must_use]
+    pub fn json(&self) -> Value {
+        json!({
+            "url": self.url,
+            "allowed_updates": ALLOWED_UPDATES,
+            "max_connections": self.max_connections,
+            "pending_update_count": self.pending_update_count,
+        })
+    }
+}
+
 /// Sets the webhook, and makes sure that it is set.
 ///
 /// # Errors
 /// Refused, not reachable, or remembered otherwise than it was told.
-pub async fn set(bot: &BotApi, wanted: &Webhook) -> Result<String, Stopped> {
+pub async fn set(bot: &BotApi, wanted: &Webhook) -> Result<Set, Stopped> {
     bot.set_webhook(wanted).await?;
     let info = bot.webhook_info().await?;
     let mut wrong: Vec<String> =
@@ -85,13 +116,11 @@ pub async fn set(bot: &BotApi, wanted: &Webhook) -> Result<String, Stopped> {
         wrong.push(format!("max_connections is {remembered}, and {} was set", wanted.max_connections));
     }
     if wrong.is_empty() {
-        return Ok(format!(
-            "Telegram calls {} for {} on up to {} connections; {} updates wait.",
-            wanted.url,
-            ALLOWED_UPDATES.join(", "),
-            wanted.max_connections,
-            info.pending_update_count
-        ));
+        return Ok(Set {
+            url: wanted.url.clone(),
+            max_connections: wanted.max_connections,
+            pending_update_count: info.pending_update_count,
+        });
     }
     Err(Stopped::Refused(format!(
         "Telegram says that the webhook is set, and remembers otherwise: {}; {SET} once more, and if it stays, look who else \

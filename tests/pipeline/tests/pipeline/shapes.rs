@@ -269,6 +269,15 @@ async fn what_each_command_prints_for_scripts_is_as_its_schema_says() {
     let telegram = world.url("acknowledger", docket_world::wire::Side::Telegram);
     let there = there.with("TELEGRAM_ENDPOINT", telegram).with("WEBHOOK_URL", format!("{NOBODY}/telegram"));
     run("webhook-info", &["webhook", "info", "--json"], &there);
+    let address = "https://docket.example.org/telegram";
+    let there = there.with("WEBHOOK_URL", address);
+    assert_eq!(run("webhook-set", &["webhook", "set", "--now", "--json"], &there)["url"], address);
+    run("webhook-delete", &["webhook", "delete", "--json"], &there);
+    assert_eq!(run("sheet-init", &["sheet", "init", "--json"], &there)["made"], json!([]));
+    let elsewhere = there.clone().with("SHEET_NAME", "Enquiries");
+    assert_eq!(run("sheet-init", &["sheet", "init", "--json"], &elsewhere)["made"], json!(["tab", "header"]));
+    let watched = run("watch", &["watch", "--once", "--json"], &there);
+    assert_eq!(watched["due"].as_array().unwrap().len(), 3);
     run("canary", &["canary", "--json"], &there.with("OPERATOR_CHAT", "7100000099"));
     let lines = docket(&environment_of_operator(&world), &["export", "--format", "json-lines"]).stdout;
     for line in lines.lines() {
