@@ -340,7 +340,7 @@ async fn a_row_of_somebody_elses_enquiry_stays_whatever_its_chat_column_says() {
     assert_eq!(plan.left.len(), 2);
     let mut gone = Vec::new();
     eraser.carry_out(plan, &terms, |one| gone.push(one.reference)).await.unwrap();
-    assert_eq!(gone, [hers.clone()]);
+    assert_eq!(gone, std::slice::from_ref(&hers));
     assert_eq!((world.rows_of(&hers), world.rows_of(&his), world.record(&his).await), (0, 1, before));
     assert_eq!(world.sheets.rows("Intake").len(), 3, "the note stays");
     world.check_rules_but_for(&touched(&[hers, his])).await;
