@@ -212,13 +212,16 @@ impl Hands {
     }
 }
 
-/// Looking at what will go is one and the same for each base; what follows, from the look before the first change on, is not.
+/// What comes before the rows and after the record is one and the same for each base, and so is how a read fails.
 fn placements(base: Base, calls: &[Call]) -> Vec<Placement> {
-    const LOOK_BEFORE: usize = 4;
-    let changes_at = calls.iter().position(changes).expect("it changes something");
-    let from = if base == Base::Recorded { 0 } else { changes_at - LOOK_BEFORE };
+    const LOOK_BEFORE: usize = 2;
+    let of_an_enquiry = |call: &Call| matches!(call.operation.as_str(), "UpdateItem" | "batch_update");
+    let first = calls.iter().position(of_an_enquiry).expect("rows or a record are changed");
+    let last = calls.iter().rposition(of_an_enquiry).expect("rows or a record are changed");
+    let whole = base == Base::Recorded;
+    let placed = if whole { calls } else { &calls[first - LOOK_BEFORE..=last] };
     let mut placements = Vec::new();
-    for call in &calls[from..] {
+    for call in placed {
         let (number, name) = (call.number, format!("{:?} {}", call.side, call.operation));
         let late = (changes(call) && call.side == Side::DynamoDb).then_some(Fault::ApplyLate);
         let faults = Fault::ALL.into_iter().chain(late);
@@ -229,6 +232,9 @@ fn placements(base: Base, calls: &[Call]) -> Vec<Placement> {
                 .filter(|fault| fault.can_hit(call.side))
                 // Nobody can tell whether a read was carried out.
                 .filter(|fault| changes(call) || !fault.applies())
+                .filter(|fault| {
+                    whole || changes(call) || matches!(fault, Fault::FailBefore | Fault::CrashBefore)
+                })
                 // Whoever asks for a token goes by the writer's name, and would not die.
                 .filter(|fault| call.side != Side::Token || !crashes(*fault))
                 // Towards AWS the SDK gives such a call up, and it ends as a broken connection does.
