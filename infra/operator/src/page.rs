@@ -60,10 +60,9 @@ pub fn record(record: &Record, zone: &Zone) -> String {
             line.push_str(&format!("  {from} → {to}"));
         }
         // An operator's reason may happen to be such a word.
-        let why = entry.why.as_deref().map(|why| match entry.by.starts_with("operator ") {
-            true => why.to_owned(),
-            false => words::of_detail(why),
-        });
+        let by_operator = entry.by.starts_with("operator ");
+        let why =
+            entry.why.as_deref().map(|why| if by_operator { why.to_owned() } else { words::of_detail(why) });
         for detail in why.into_iter().chain(entry.evidence.as_deref().map(words::of_detail)) {
             line.push_str(&format!("  ({})", visible(&detail)));
         }

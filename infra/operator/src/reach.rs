@@ -19,6 +19,7 @@ use crate::canary::Canary;
 use crate::erase::Eraser;
 use crate::orders::{self, Desk};
 use crate::refusal::Asked;
+use crate::removal;
 use crate::zone::Zone;
 
 /// A wrong setting or command line.
@@ -211,7 +212,8 @@ pub async fn sheet(environment: &Environment) -> Result<GoogleSheet<SystemClock>
     GoogleSheet::new(settings, SystemClock).map_err(usage)
 }
 
-/// Where orders are given, in whose time they are told; with the sheet, if one looks at it. All settings are read before anybody is called.
+/// Where orders are given, in whose time they are told; with the sheet, if one looks at it. All settings are read before
+/// anybody is called.
 ///
 /// # Errors
 /// A setting is missing or wrong, or a parameter cannot be read.
@@ -257,7 +259,7 @@ pub async fn eraser(
         clock: SystemClock,
         by: caller(environment).await?,
         zone,
-        says: |what| anstream::eprintln!("docket: {what}"),
+        says: removal::says,
     })
 }
 

@@ -19,6 +19,11 @@ pub(crate) const BUSY_PAUSE_MS: u64 = 61_000;
 /// Between two looks for a deletion whose answer is lost.
 const LATE_PAUSE_MS: u64 = 15_000;
 
+/// Whoever waits for minutes hears why.
+pub(crate) fn says(what: &str) {
+    anstream::eprintln!("docket: {what}");
+}
+
 /// Deletes exactly the row at this place, which was read just now. What was done, in a sentence. `says` hears it when that
 /// will take minutes.
 ///

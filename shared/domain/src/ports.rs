@@ -3,6 +3,7 @@
 //! An error says what its caller may do next. "Already there", "somebody else was faster" and "unknown" are outcomes,
 //! not errors.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 
 use crate::intake::{Conversation, Stored};
@@ -174,9 +175,12 @@ pub trait Sheet: Send + Sync {
 
 /// The sheet as the operator looks at it, cell by cell.
 pub trait WholeSheet: Sheet {
-    /// In which cells of the tab, beside those of the reference column, this reference stands, in A1 notation; or why nothing
-    /// was learned.
-    fn astray(&self, reference: &Reference) -> impl Future<Output = Result<Vec<String>, NotApplied>> + Send;
+    /// In which cells of the tab, beside those of the reference column, each of these references stands, in A1 notation; those
+    /// that stand nowhere else are left out. One pass for all of them; or why nothing was learned.
+    fn astray(
+        &self,
+        references: &BTreeSet<Reference>,
+    ) -> impl Future<Output = Result<BTreeMap<Reference, Vec<String>>, NotApplied>> + Send;
 }
 
 /// The way to the customer.

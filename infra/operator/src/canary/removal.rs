@@ -10,16 +10,13 @@ use super::report::Failed;
 use crate::removal::{self, LOOKS_MAX, PAUSE_MS};
 use crate::zone::Zone;
 
-/// A deletion that takes minutes must not look as if nothing went on.
-fn said(what: &str) {
-    anstream::eprintln!("docket: {what}");
-}
-
 impl<S: Submissions, V: Conversations, G: Clock, C: Clock> Canary<S, V, G, C> {
     /// Deletes exactly our row.
     pub(super) async fn remove_row(&self, row: &Row) -> Result<((), String), Failed> {
         let place = self.place(row).await?;
-        let found = removal::delete(&self.sheet, &self.clock, &place, &Zone::of_this_machine(), said).await?;
+        let found =
+            removal::delete(&self.sheet, &self.clock, &place, &Zone::of_this_machine(), removal::says)
+                .await?;
         Ok(((), found))
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use docket_adapters::sheets::Place;
 use docket_domain::limits::GOOGLE_PROCESSING_SECONDS_MAX;
 use docket_domain::moment::Moment;
-use docket_domain::ports::{Applied, Clock, StoreError, Submissions};
+use docket_domain::ports::{Applied, Clock, StoreError, Submissions, WholeSheet as _};
 use docket_domain::row::Row;
 use docket_domain::status::{Record, ReviewReason, WriteReview, WriteState};
 use docket_domain::submission::ChatId;
@@ -59,7 +59,7 @@ impl<G: Clock, C: Clock> Eraser<G, C> {
             Vec::new()
         } else {
             let one = BTreeSet::from([reference.clone()]);
-            let mut found = self.patiently(async || self.sheet.astray_of(&one).await).await?;
+            let mut found = self.patiently(async || self.sheet.astray(&one).await).await?;
             found.remove(&reference).unwrap_or_default()
         };
         let mut left: Vec<String> =
@@ -69,7 +69,7 @@ impl<G: Clock, C: Clock> Eraser<G, C> {
             left.extend(self.missing_row(&planned));
         }
         if let Some(record) = record {
-            self.forget(record, rows.len(), terms).await?;
+            self.forget(&record, rows.len(), terms).await?;
         }
         Ok(Gone { reference, rows, astray, left })
     }
@@ -89,7 +89,7 @@ impl<G: Clock, C: Clock> Eraser<G, C> {
             // Stored before the first deletion: a crash here leaves a record on which nobody acts, and that says who began.
             *seen = self.begin(seen, terms).await?;
         }
-        while let Some(mut place) = self.last_place(reference).await? {
+        while let Some(place) = self.last_place(reference).await? {
             if deleted.len() == planned.rows {
                 return Err(Stopped::Refused(format!(
                     "{reference} has more rows than were shown: somebody copied one meanwhile; repeat this"
@@ -98,9 +98,9 @@ impl<G: Clock, C: Clock> Eraser<G, C> {
             if let Some(seen) = record
                 && self.is_late_for(seen)
             {
+                // What was read is old by then, and reading anew may take minutes too.
                 *seen = self.go_on(seen, terms).await?;
-                let Some(now) = self.last_place(reference).await? else { continue };
-                place = now;
+                continue;
             }
             if !terms.all_rows && !planned.is_shown_by(&place) {
                 return Err(Stopped::Refused(format!(
@@ -119,7 +119,8 @@ impl<G: Clock, C: Clock> Eraser<G, C> {
         let next = seen
             .erasure_begun(terms.settle, &terms.why, until(now), now, &self.by)
             .map_err(|error| refused(&seen.submission.reference, error, &self.zone))?;
-        self.claim(seen, next, "nothing of it was erased").await
+        let so_far = format!("nothing of {} was erased", seen.submission.reference);
+        self.keep(seen, next, &so_far, &so_far).await
     }
 
     /// Whether a deletion that is sent now might outlast the claim.
@@ -131,41 +132,37 @@ impl<G: Clock, C: Clock> Eraser<G, C> {
     async fn go_on(&self, claimed: &Record, terms: &Terms) -> Result<Record, Stopped> {
         let now = self.clock.now();
         let next = claimed.erasure_goes_on(&terms.why, until(now), now, &self.by);
-        self.claim(claimed, next, "perhaps not all of its rows were deleted").await
-    }
-
-    /// `so_far` is what was done before.
-    async fn claim(&self, seen: &Record, next: Record, so_far: &str) -> Result<Record, Stopped> {
-        let reference = &seen.submission.reference;
-        match self.submissions.apply(seen, &next, self.clock.now()).await {
-            Ok(Applied::Ours) => Ok(next),
-            Ok(Applied::Lost(_)) => Err(Stopped::Refused(format!(
-                "{reference}: {so_far}, and its record changed meanwhile; repeat this"
-            ))),
-            Err(StoreError::NotApplied(cause) | StoreError::OutcomeUnknown(cause)) => {
-                Err(Stopped::by_aws(&format!("{reference}: {so_far}; repeat this"), &cause))
-            }
-            Err(error @ StoreError::Unreadable(_)) => Err(error.into()),
-        }
+        let so_far = format!("perhaps not all rows of {} were deleted", claimed.submission.reference);
+        self.keep(claimed, next, &so_far, &so_far).await
     }
 
     /// Takes the words out of the record, if it is still the one that was begun.
-    async fn forget(&self, seen: Record, rows: usize, terms: &Terms) -> Result<(), Stopped> {
-        let reference = seen.submission.reference.clone();
-        let now = self.clock.now();
+    async fn forget(&self, seen: &Record, rows: usize, terms: &Terms) -> Result<(), Stopped> {
+        let reference = &seen.submission.reference;
         let rows = u64::try_from(rows).unwrap_or(u64::MAX);
         let next = seen
-            .erased(terms.settle, &terms.why, rows, now, &self.by)
-            .map_err(|error| refused(&reference, error, &self.zone))?;
-        match self.submissions.apply(&seen, &next, now).await {
-            Ok(Applied::Ours) => Ok(()),
-            Ok(Applied::Lost(_)) => Err(Stopped::Refused(format!(
-                "the rows of {reference} are erased, and its record changed meanwhile: repeat this"
-            ))),
-            Err(StoreError::NotApplied(cause) | StoreError::OutcomeUnknown(cause)) => Err(Stopped::by_aws(
-                &format!("the rows of {reference} are erased, and its record perhaps not: repeat this"),
-                &cause,
-            )),
+            .erased(terms.settle, &terms.why, rows, self.clock.now(), &self.by)
+            .map_err(|error| refused(reference, error, &self.zone))?;
+        let so_far = format!("the rows of {reference} are erased");
+        self.keep(seen, next, &so_far, &format!("{so_far}, and its record perhaps not")).await.map(drop)
+    }
+
+    /// Stores `next` in place of what was seen. `so_far` is what was done before, and `perhaps` what is known without an answer.
+    async fn keep(
+        &self,
+        seen: &Record,
+        next: Record,
+        so_far: &str,
+        perhaps: &str,
+    ) -> Result<Record, Stopped> {
+        match self.submissions.apply(seen, &next, self.clock.now()).await {
+            Ok(Applied::Ours) => Ok(next),
+            Ok(Applied::Lost(_)) => {
+                Err(Stopped::Refused(format!("{so_far}, and its record changed meanwhile: repeat this")))
+            }
+            Err(StoreError::NotApplied(cause) | StoreError::OutcomeUnknown(cause)) => {
+                Err(Stopped::by_aws(&format!("{perhaps}: repeat this"), &cause))
+            }
             Err(error @ StoreError::Unreadable(_)) => Err(error.into()),
         }
     }
@@ -229,7 +226,7 @@ impl Planned {
     /// Whether nothing is appended while it is open.
     pub(super) fn stops_the_sheet(&self) -> bool {
         let misplaced = ReviewReason::Write(WriteReview::MisplacedRow);
-        self.live().is_some_and(|record| record.reviews().iter().any(|review| review.reason == misplaced))
+        self.live().is_some_and(|record| record.is_in_review(misplaced))
     }
 
     /// Other places in which a row of it was seen.

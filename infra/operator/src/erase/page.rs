@@ -10,8 +10,8 @@ impl Plan {
     pub fn page(&self, place: &str, zone: &Zone) -> String {
         let mut lines = vec![format!("To be erased, in {place} (whole rows) and in the tables:")];
         for planned in &self.enquiries {
-            let Planned { reference, record, seen, astray, .. } = planned;
-            let of = record.as_ref().filter(|record| record.erased_at.is_none()).map_or_else(
+            let Planned { reference, seen, astray, .. } = planned;
+            let of = planned.live().map_or_else(
                 || "its record is gone or erased".to_owned(),
                 |record| {
                     let submission = &record.submission;

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use docket_domain::limits::REFERENCES_PER_LOOKUP_MAX;
 use docket_domain::outcome::NotApplied;
-use docket_domain::ports::{Clock, Sheet as _, StoreError, Submissions};
+use docket_domain::ports::{Clock, Sheet as _, StoreError, Submissions, WholeSheet as _};
 use docket_domain::reference::Reference;
 use docket_domain::row::{Row, cell_is_chat};
 use docket_domain::status::{Finding, Record};
@@ -17,8 +18,6 @@ use crate::scan::{self, Progress};
 
 /// Rows of the sheet read at once.
 const ROWS_AT_ONCE: u32 = 2_000;
-/// Records looked for in one request.
-const LOOKED_UP_AT_ONCE: usize = 50;
 
 /// What was found of a person.
 #[derive(Default)]
@@ -166,7 +165,7 @@ impl<G: Clock, C: Clock> Eraser<G, C> {
     async fn with_words(&self, records: Vec<Record>, terms: &Terms) -> Result<Vec<Planned>, Stopped> {
         let rows: Vec<Row> = records.iter().map(|record| Row::of(&record.submission)).collect();
         let mut findings = Vec::new();
-        for rows in rows.chunks(LOOKED_UP_AT_ONCE) {
+        for rows in rows.chunks(REFERENCES_PER_LOOKUP_MAX) {
             findings.extend(
                 self.patiently(async || {
                     let findings = self.sheet.look_up(rows).await?;
@@ -245,7 +244,7 @@ impl<G: Clock, C: Clock> Eraser<G, C> {
         if all.is_empty() {
             return Ok(());
         }
-        let mut astray = self.patiently(async || self.sheet.astray_of(&all).await).await?;
+        let mut astray = self.patiently(async || self.sheet.astray(&all).await).await?;
         for planned in enquiries {
             planned.astray = astray.remove(&planned.reference).unwrap_or_default();
         }

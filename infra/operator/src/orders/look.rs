@@ -1,7 +1,10 @@
 //! A look at the sheet before an order, and how it is told.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use docket_domain::outcome::NotApplied;
 use docket_domain::ports::WholeSheet;
+use docket_domain::reference::Reference;
 use docket_domain::row::Row;
 use docket_domain::status::{Cause, Finding, Record, ReviewReason, WriteReview};
 
@@ -40,28 +43,29 @@ impl<H: WholeSheet> Sheet<H> {
             Ok(findings) => findings,
             Err(reason) => return rows.iter().map(|_| self.unreadable(&reason)).collect(),
         };
-        let mut looks = Vec::new();
+        // A row that went to another place is not in the reference column, and is there all the same.
+        let misplaced = ReviewReason::Write(WriteReview::MisplacedRow);
+        let sought: BTreeSet<Reference> = records
+            .iter()
+            .filter(|record| everywhere || record.is_in_review(misplaced))
+            .map(|record| record.submission.reference.clone())
+            .collect();
+        let astray = if sought.is_empty() { Ok(BTreeMap::new()) } else { self.sheet.astray(&sought).await };
         let missing = std::iter::repeat(Finding::Unreadable(Cause::new("row_not_read")));
-        for (record, finding) in records.iter().zip(findings.into_iter().chain(missing)) {
-            looks.push(self.with_what_is_astray(record, finding, everywhere).await);
-        }
-        looks
-    }
-
-    /// A row that went to another place is not in the reference column, and is there all the same.
-    async fn with_what_is_astray(&self, record: &Record, finding: Finding, everywhere: bool) -> Look {
-        if let Finding::Unreadable(cause) = finding {
-            return self.unreadable(&NotApplied::TryAgain(cause));
-        }
-        let mut look = Look { place: self.place.clone(), finding, astray: Vec::new(), stopped: None };
-        let reason = ReviewReason::Write(WriteReview::MisplacedRow);
-        if everywhere || record.reviews().iter().any(|review| review.reason == reason) {
-            match self.sheet.astray(&record.submission.reference).await {
-                Ok(cells) => look.astray = cells,
-                Err(reason) => return self.unreadable(&reason),
-            }
-        }
-        look
+        records
+            .iter()
+            .map(|record| &record.submission.reference)
+            .zip(findings.into_iter().chain(missing))
+            .map(|(reference, finding)| match (finding, &astray) {
+                (Finding::Unreadable(cause), _) => self.unreadable(&NotApplied::TryAgain(cause)),
+                (_, Err(reason)) if sought.contains(reference) => self.unreadable(reason),
+                (finding, astray) => {
+                    let found = astray.as_ref().ok().and_then(|found| found.get(reference));
+                    let astray = found.cloned().unwrap_or_default();
+                    Look { place: self.place.clone(), finding, astray, stopped: None }
+                }
+            })
+            .collect()
     }
 
     fn unreadable(&self, reason: &NotApplied) -> Look {

@@ -195,8 +195,7 @@ impl Order {
     ) -> Result<(), Stopped> {
         let sentence = look.sentence();
         // Nobody could look for a day: that is what its review says.
-        let unreadable = ReviewReason::Write(WriteReview::SheetUnreadable);
-        let is_unreadable = record.reviews().iter().any(|review| review.reason == unreadable);
+        let is_unreadable = record.is_in_review(ReviewReason::Write(WriteReview::SheetUnreadable));
         match (self.kind, &look.finding) {
             (Kind::Recorded, Finding::None) if !without_row => Err(Stopped::Refused(format!(
                 "{sentence} Add --without-row if it is recorded elsewhere, by your own word"

@@ -19,12 +19,7 @@ use crate::http::Deadline;
 const CELLS_PER_READ_MAX: u64 = 200_000;
 
 impl<C: Clock> GoogleSheet<C> {
-    /// Where each of these references stands beside its column, in A1 notation; those that stand nowhere else are left out.
-    /// One pass over the tab for all of them.
-    ///
-    /// # Errors
-    /// Why nothing was learned.
-    pub async fn astray_of(
+    pub(super) async fn read_whole_tab_for(
         &self,
         references: &BTreeSet<Reference>,
     ) -> Result<BTreeMap<Reference, Vec<String>>, NotApplied> {

@@ -18,7 +18,7 @@ mod whole;
 mod token;
 mod url;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::time::Duration;
 
@@ -143,8 +143,10 @@ impl<C: Clock> Sheet for GoogleSheet<C> {
 }
 
 impl<C: Clock> WholeSheet for GoogleSheet<C> {
-    async fn astray(&self, reference: &Reference) -> Result<Vec<String>, NotApplied> {
-        let one = BTreeSet::from([reference.clone()]);
-        Ok(self.astray_of(&one).await?.remove(reference).unwrap_or_default())
+    async fn astray(
+        &self,
+        references: &BTreeSet<Reference>,
+    ) -> Result<BTreeMap<Reference, Vec<String>>, NotApplied> {
+        self.read_whole_tab_for(references).await
     }
 }

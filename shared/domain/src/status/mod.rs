@@ -287,6 +287,12 @@ impl Record {
         [write, ack, conflict].into_iter().flatten().collect()
     }
 
+    /// Whether a person must look for this reason.
+    #[must_use]
+    pub fn is_in_review(&self, reason: ReviewReason) -> bool {
+        self.reviews().iter().any(|review| review.reason == reason)
+    }
+
     /// Nothing left to do for machine or person.
     #[must_use]
     pub fn finished(&self) -> bool {
