@@ -38,12 +38,17 @@ pub(super) struct Google {
     raced: watch::Sender<()>,
 }
 
-/// An append that was accepted and is not in the sheet yet.
+/// A change that was accepted and is not in the sheet yet.
 #[derive(Debug)]
 struct Late {
     due_ms: i64,
-    append: Append,
-    behaviour: Behaviour,
+    change: Change,
+}
+
+#[derive(Debug)]
+enum Change {
+    Append { append: Append, behaviour: Behaviour },
+    Batch(Vec<Value>),
 }
 
 /// What the first look at a request leads to.
@@ -178,9 +183,15 @@ impl Google {
                         .map(|answers| Some(json!({"spreadsheetId": spreadsheet_id, "valueRanges": answers})))
                 }
                 Ok(Call::Tabs) => Ok(Some(values::describe(&self.workbook))),
-                Ok(Call::BatchUpdate(requests)) => {
-                    batch::batch_update(&mut self.workbook, &requests).map(Some)
-                }
+                Ok(Call::BatchUpdate(requests)) => match behaviour.effect {
+                    Effect::WrittenLater(later_ms) => {
+                        self.late.push(Late { due_ms: now_ms + later_ms, change: Change::Batch(requests) });
+                        Ok(None)
+                    }
+                    Effect::None | Effect::Written | Effect::WrittenAt(_) => {
+                        batch::batch_update(&mut self.workbook, &requests).map(Some)
+                    }
+                },
                 Ok(Call::Update(update)) => {
                     batch::update(&mut self.workbook, &update, self.clock.now_ms()).map(Some)
                 }
@@ -211,7 +222,8 @@ impl Google {
         };
         if let Effect::WrittenLater(later_ms) = behaviour.effect {
             let due_ms = self.clock.now_ms() + later_ms;
-            self.late.push(Late { due_ms, append, behaviour: behaviour.clone() });
+            let change = Change::Append { append, behaviour: behaviour.clone() };
+            self.late.push(Late { due_ms, change });
             return Ok(Begun::Served(None));
         }
         if let Some(racers) = self.racing.filter(|_| !append.insert_rows) {
@@ -253,10 +265,17 @@ impl Google {
             std::mem::take(&mut self.late).into_iter().partition(|late| late.due_ms <= now_ms);
         self.late = waiting;
         due.sort_by_key(|late| late.due_ms);
-        for Late { append, behaviour, .. } in due {
-            // Where the tab was renamed meanwhile nobody is left to tell: the rows are lost.
-            let place = values::choose_place(&self.workbook, &append);
-            let _ = place.and_then(|place| self.write(&append, place, &behaviour));
+        for Late { change, .. } in due {
+            // Where the tab was renamed meanwhile, or has fewer rows, nobody is left to tell.
+            match change {
+                Change::Append { append, behaviour } => {
+                    let place = values::choose_place(&self.workbook, &append);
+                    let _ = place.and_then(|place| self.write(&append, place, &behaviour));
+                }
+                Change::Batch(requests) => {
+                    let _ = batch::batch_update(&mut self.workbook, &requests);
+                }
+            }
         }
     }
 }

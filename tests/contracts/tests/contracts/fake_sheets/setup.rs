@@ -1,5 +1,6 @@
 //! What setting a sheet up needs of Google: `batchUpdate` all or nothing, `values.update`, who may edit.
 
+use docket_world::sheets::{Behaviour, FailureBody, On};
 use serde_json::{Value, json};
 
 use super::{HEADER, RAW, Sheet, assert_refused, reply, sheet};
@@ -79,6 +80,33 @@ fn rows_are_deleted_by_their_places() {
     assert_eq!(batch(&sheet, &json!([{"deleteDimension": {"range": range}}])).0, 200);
     assert_eq!(sheet.rows().len(), 3);
     assert!(sheet.rows().iter().all(|row| row[0] != "the one"));
+}
+
+#[test]
+fn a_deletion_can_come_long_after_the_connection_is_gone_and_takes_whatever_stands_there_by_then() {
+    for behaviour in [
+        Behaviour::never_answers_and_writes_later(180_000),
+        Behaviour::hangs_up_and_writes_later(180_000),
+        Behaviour::fails_and_writes_later(503, FailureBody::Html, 180_000),
+    ] {
+        let sheet = sheet();
+        sheet.sheets.put_row("Intake", 2, &[json!("the one")]);
+        sheet.sheets.put_row("Intake", 3, &[json!("another")]);
+        sheet.sheets.next(On::Changes, behaviour);
+        let range = json!({"sheetId": 0, "dimension": "ROWS", "startIndex": 1, "endIndex": 2});
+        sheet.ask(sheet.request(
+            "POST",
+            ":batchUpdate",
+            "",
+            &json!({"requests": [{"deleteDimension": {"range": range}}]}),
+        ));
+        sheet.sheets.insert_row("Intake", 2);
+        sheet.sheets.put_row("Intake", 2, &[json!("newly there")]);
+        sheet.clock.turn(179_999);
+        assert_eq!(sheet.rows().len(), 4);
+        sheet.clock.turn(1);
+        assert_eq!(sheet.rows()[1..], [[json!("the one")], [json!("another")]]);
+    }
 }
 
 #[test]
